@@ -26,7 +26,7 @@ typedef struct {
 typedef unsigned fp_mode;
 static fp_mode fp_get(void) { return _mm_getcsr(); }
 static void fp_set(fp_mode m) { _mm_setcsr(m); }
-enum { PLAIN = 0x1f80, FLUSH = 0x8040 }; /* no traps, round to nearest; FTZ and DAZ */
+enum { PLAIN = 0x1f80, FLUSH = 0x8040 }; /* default mode; FTZ and DAZ */
 #elif defined(__aarch64__)
 typedef uint64_t fp_mode;
 static fp_mode fp_get(void)
@@ -36,7 +36,7 @@ static fp_mode fp_get(void)
     return m;
 }
 static void fp_set(fp_mode m) { __asm__ volatile("msr fpcr, %0" : : "r"(m)); }
-enum { PLAIN = 0, FLUSH = 1 << 24 }; /* no traps, round to nearest; FZ */
+enum { PLAIN = 0, FLUSH = 1 << 24 }; /* default mode; FZ */
 #else
 typedef unsigned fp_mode;
 static fp_mode fp_get(void) { return 0; }
@@ -62,8 +62,8 @@ enum { PIECE = 1 << 20, HUGE_PAGE = 2 << 20 };
 
 enum { RESERVE = 12 << 20 };
 
-/* If the process has no memory limit, the machine's total memory counts as free, because other programs may release
- * memory. */
+/* If the process has no memory limit, the machine's total memory is reported as free, because other programs may
+ * release memory. */
 static dg_err cpu_memory(dg_backend *b, size_t *free_bytes, size_t *total)
 {
     dg_memory_limit l;

@@ -1,6 +1,7 @@
 /* Interface of the CPU kernels. Every kernel file is compiled once per pair of instruction set and real type. The
- * Makefile passes DG_ISA (base, avx2, avx512) and DG_FP (32 or 64 bits). The macro DG_CPU(name) appends both to a name,
- * as in dg_cpu_conv_fwd_avx512_f32. kernels/ops/cpu_table.c collects each pair's kernels in a table.
+ * Makefile passes DG_ISA (base, avx2, avx512) and DG_FP (32 or 64 bits). The macro DG_CPU(name) appends DG_ISA and
+ * DG_FP to a name, as in dg_cpu_conv_fwd_avx512_f32. The file kernels/ops/cpu_table.c collects each pair's kernels in a
+ * table.
  *
  * Kernels divide OpenMP work into pieces by shapes only, never by the number of threads. Floating-point sums across
  * pieces are added in a fixed order. */

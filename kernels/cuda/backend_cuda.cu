@@ -1,6 +1,6 @@
 /* The CUDA backend: one device with one compute stream, in which plans run as CUDA graphs (cuda_graph.cu). Values that
- * change per training step are in device memory, so that the graphs stay valid. The macro TRY checks every CUDA call,
- * and check_launches() checks every launch (cuda_enqueue.cu). */
+ * change per training step are in device memory, so that captured CUDA graphs stay valid. The macro TRY checks every
+ * CUDA call, and check_launches() checks every launch (cuda_enqueue.cu). */
 #include "kernels/cuda/cuda_internal.cuh"
 #include "kernels/cuda/cublas.cuh"
 #include "kernels/cuda/cuda_device.cuh"

@@ -12,7 +12,8 @@ extern "C" {
 #include "core/plan/work.h"
 }
 
-/* Number of pinned staging buffers for copies between host and device. A copy waits until its buffer is free. */
+/* Number of pinned staging buffers for copies between host and device. A copy waits until its staging buffer is
+ * free. */
 static constexpr int STAGES = 8;
 static constexpr size_t STAGE_BYTES = 1 << 20;
 
@@ -59,7 +60,7 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
         if (error_ != cudaSuccess) return dg_gpu_report(c, op, #call, error_); \
     } while (0)
 
-/* The macro ENTER begins every backend function. It fails after a fatal error, selects the device, and sets whether
+/* The macro ENTER begins every backend function. ENTER fails after a fatal error, selects the device, and sets whether
  * launches may overlap. */
 #define ENTER(c)                                                                 \
     do {                                                                         \

@@ -1,35 +1,33 @@
-/* The device interface of kernel files: the only header that .cu files include for device features. nvcc compiles
- * kernel files for GPUs. g++ compiles them as C++20 for the simulator in sim/, which runs kernels on the CPU and
- * reports misuse. Code that depends on the compiler is in this header or the simulator, never in a kernel. The
- * simulator enforces these rules:
+/* The device interface of kernel files: the only header that .cu files include for device features. Compilers: nvcc for
+ * GPUs, and g++ (C++20) for the simulator in sim/, which runs kernels on the CPU and reports misuse. Code that depends
+ * on the compiler is in this header or the simulator, never in a kernel. The simulator enforces these rules:
  *
- * Launches: KLAUNCH(kernel, grid, block, shared_bytes, stream, args...) instead of <<<>>>; the kernel may be
- * (kernel<64, 32>). Use KLAUNCH_COOP if the kernel calls GRID_SYNC(). Arguments are values and device pointers, also
- * inside structs. KLAUNCH raises the kernel's limit of dynamic shared memory.
+ * A kernel is launched by KLAUNCH(kernel, grid, block, shared_bytes, stream, args...), never by <<<>>>. A template
+ * kernel has parentheses: (kernel<64, 32>). Use KLAUNCH_COOP if the kernel calls GRID_SYNC(). Kernel arguments are
+ * values and device pointers, also inside structs. KLAUNCH raises the kernel's limit of dynamic shared memory.
  *
- * KLAUNCH_AFTER: programmatic dependent launch on sm_90 and up: blocks may start while the previous launch still runs.
- * Every thread must call grid_dependency_wait() before it reads what earlier launches wrote or writes what earlier
- * launches read. Before this wait, a kernel may compute indices, write shared memory, and load with grid_early_load and
- * cp_async16_early data that the previous launch does not write. After the wait, grid_dependents_launch() lets the next
- * launch start. Data that other launches write must not be read through __restrict__ or __ldg. If dev_programmatic is
- * false, and after a copy or an event, KLAUNCH_AFTER equals KLAUNCH.
+ * KLAUNCH_AFTER is a programmatic dependent launch on sm_90 and up: blocks may start while the previous launch still
+ * runs. Every thread must call grid_dependency_wait() before it reads what earlier launches wrote or writes what
+ * earlier launches read. Before grid_dependency_wait(), a kernel may compute indices, write shared memory, and load
+ * data that the previous launch does not write (grid_early_load, cp_async16_early). After the wait,
+ * grid_dependents_launch() lets the next launch start. Data that other launches write must not be read through
+ * __restrict__ or __ldg. KLAUNCH_AFTER equals KLAUNCH if dev_programmatic is false, and after a copy or an event.
+ * KLAUNCH_CLUSTER is like KLAUNCH_AFTER, for sm_90: at most 8 blocks of equal x and y are a cluster (cluster.cuh).
  *
- * KLAUNCH_CLUSTER: like KLAUNCH_AFTER, for sm_90: at most 8 blocks of equal x and y are a cluster (cluster.cuh).
+ * Errors: the dispatcher sets dev_op = op->name before an op's launches and calls dev_take_fault() after the launches.
  *
- * Errors: the dispatcher sets dev_op = op->name before an op's launches and calls dev_take_fault() after them.
- *
- * Shared memory: SHARED(float, tile, [16][65]) declares a static array, SHARED(int, last, ) a scalar: at most 48 KB in
- * all, 16-byte aligned, NaN in the simulator until written. DYN_SHARED(float, p) declares all dynamic shared memory as
- * one array. A dev_pool divides it into arrays: `dev_pool pool; float *a = pool.take<float>(n);` in the same order and
- * size in all threads. The launch passes dev_pool_bytes<float>(n), added for all arrays.
+ * SHARED(float, tile, [16][65]) declares a static array in shared memory, SHARED(int, last, ) a scalar: at most 48 KB
+ * in all, 16-byte aligned, NaN in the simulator until written. DYN_SHARED(float, p) declares all dynamic shared memory
+ * as one array. A dev_pool divides dynamic shared memory into arrays, in equal order and size in all threads: `dev_pool
+ * pool; float *a = pool.take<float>(n);`. The launch passes the sum of dev_pool_bytes<float>(n) over all arrays.
  *
  * Inline assembly is allowed only in the wrappers of this folder, which have simulated versions in sim/.
  * DEV_CHECK(condition) tests a launcher's guarantee in the simulator only. DEV_NOINLINE marks code that many kernels
  * run once. Float atomics are not allowed; sums have a fixed order.
  *
- * Large headers are optional, because they dominate compile time. Macros that include them: DEV_RANDOM for dev_normal4,
- * DEV_GRID for GRID_SYNC, DEV_HALF for __nv_bfloat16 and __half, DEV_WGMMA for dev_wgmma.cuh in a folder sm90a
- * (cuda.mk). C headers are included in extern "C" { }; launchers that C calls are extern "C". */
+ * Large headers are optional, because they dominate compile time. Macros that include large headers: DEV_RANDOM for
+ * dev_normal4, DEV_GRID for GRID_SYNC, DEV_HALF for __nv_bfloat16 and __half, DEV_WGMMA for dev_wgmma.cuh in a folder
+ * sm90a (cuda.mk). C headers are included in extern "C" { }; launchers that C calls are extern "C". */
 #ifndef DG_DEV_CUH
 #define DG_DEV_CUH
 

@@ -6,8 +6,8 @@
  * += a * b, wgmma_commit(), wgmma_wait(d). Between wgmma_begin(d) and wgmma_wait(d), the kernel must not access the
  * sums d or write to operands.
  *
- * Matrices in shared memory consist of cores (8 rows of 16 bytes; PTX ISA, "Asynchronous Warpgroup Level Matrix Shared
- * Memory Layout", without swizzling). A row of a core is 8 k of one row of A or one column of B (K-major). With
+ * Matrices in shared memory consist of cores of 8 rows of 16 bytes, without swizzling (PTX ISA, "Asynchronous Warpgroup
+ * Level Matrix Shared Memory Layout"). A row of a core is 8 k of one row of A or one column of B (K-major). With
  * TRANS_B, a row of a core is 8 columns of one k of B (MN-major). The strides to the next 8 k ("leading dimension byte
  * offset") and to the next 8 rows or columns ("stride dimension byte offset") are multiples of 16 bytes. Layouts:
  * K-major ((8,m),(T,2k)):((1T,SBO),(1,LBO)), MN-major ((T,1,m),(8,k)):((1,T,SBO),(1T,LBO)), as in CUTLASS's
@@ -23,8 +23,8 @@
 #endif
 
 /* Descriptor of the matrix at `start`; strides to the next 8 k and the next 8 rows or columns, in units of 16 bytes.
- * The shuffle tells the compiler that the descriptor is equal in all lanes. It therefore stays in uniform registers,
- * from which wgmma reads it. */
+ * The shuffle tells the compiler that the descriptor is equal in all lanes. The descriptor therefore stays in uniform
+ * registers, from which wgmma reads descriptors. */
 struct dev_matrix {
     uint64_t bits;
 

@@ -31,9 +31,8 @@ inline thread_local bool dev_programmatic = true;
 inline thread_local signed char dev_overlaps[64];
 
 /* True if kernels on the current device may start before the previous launch ends. Requires sm_90 and machine code for
- * sm_90 or newer, because code compiled from older PTX does not wait. Every kernel gives this result, because all
- * kernels are compiled for equal architectures. Requires CUDA 12.3, the first version with programmatic edges in
- * graphs. */
+ * sm_90 or newer, because code compiled from older PTX does not wait. Any kernel may be queried, because all kernels
+ * are compiled for equal architectures. Requires CUDA 12.3, the first version with programmatic edges in graphs. */
 template <class K> static inline bool dev_may_overlap(K kernel)
 {
     int device, driver;

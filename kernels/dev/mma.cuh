@@ -5,9 +5,9 @@
  * consecutive, and the next plane starts `pitch` units after it.
  *
  * A fragment load reads eight adjacent positions (128 bytes) of a plane, without bank conflicts at any first position.
- * Therefore a tap of a convolution only shifts the first position. When operands are stored, eight threads write 4
- * positions of 2 planes, which have different banks if pitch % 8 is 4. If pitch % 8 is 0, position p of an odd plane is
- * stored at index p ^ 4 to avoid bank conflicts.
+ * Therefore each tap of a convolution reads a plane from its own first position. When operands are stored, eight
+ * threads write 4 positions of 2 planes, which have different banks if pitch % 8 is 4. If pitch % 8 is 0, position p of
+ * an odd plane is stored at index p ^ 4 to avoid bank conflicts.
  *
  * If a sum runs over channels, its operands are read by rows: a row of the matrix is a position. If a sum runs over
  * positions, its operands are read by columns: a row of the matrix is a channel. In the layout of mma_bf16
@@ -21,8 +21,8 @@
 
 static __device__ __forceinline__ int dg_warp_lane() { return (int)threadIdx.x % 32; }
 
-/* Returns v through a shuffle, so that ptxas does not recompute v from threadIdx in loops. All lanes of the warp call
- * it. */
+/* Returns v through a shuffle, so that ptxas does not recompute v from threadIdx in loops. All lanes of the warp must
+ * call dg_settled(). */
 static __device__ __forceinline__ int dg_settled(int v) { return __shfl_xor_sync(0xffffffffu, v, 0); }
 
 /* For reads by rows, each lane passes the address of one 16-byte unit of A (16 positions) or of B (twice 8
@@ -33,7 +33,7 @@ static __device__ __forceinline__ int dg_row_of_b() { return dg_warp_lane() / 16
 static __device__ __forceinline__ int dg_plane_of_b() { return dg_warp_lane() / 8 % 2; }
 
 /* For reads by columns, A and B are 2 planes (16 channels) x 16 positions. Each lane passes the address of one 16-byte
- * unit. These functions return the unit's position (below 16) and plane. */
+ * unit. The functions dg_column... return the unit's position (below 16) and plane. */
 static __device__ __forceinline__ int dg_column_of_a() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
 static __device__ __forceinline__ int dg_column_of_b() { return dg_warp_lane() % 16; }
 static __device__ __forceinline__ int dg_columns_plane_of_a() { return dg_warp_lane() / 8 % 2; }
@@ -54,7 +54,7 @@ struct dg_mma_bf16 {
     /* position p of an odd plane of weights is stored at p ^ swap; spacing: unused units after each plane */
     static constexpr int swap = 4, spacing = 0;
 
-    /* Addresses of a lane's units of A (in a patch of type P) and B. Only wgmma.cuh uses the strides, for
+    /* Addresses of a lane's units of A (in a patch of type P) and B. Only wgmma.cuh uses the strides of B, for
      * descriptors. */
     template <class P> using place_of_a = const uint4 *;
     using place_of_b = const uint4 *;

@@ -46,13 +46,13 @@ typedef struct {
     int groups;
     bool rounded, rounded_y;           /* rounded: the results are bf16; rounded_y: y or pre is bf16 */
     const float *y;                    /* act_dx: the activation's output */
-    float *mean, *rstd;                /* (groups, C): output of stats, input of norm_dx */
-    float *running_mean, *running_var; /* stats: (C), as in norm_stats */
+    float *mean, *rstd;                /* shape (groups, C): output of epilogue stats, input of norm_dx */
+    float *running_mean, *running_var; /* epilogue stats: shape (C), as in op norm_stats */
     double eps, momentum;
     const float *pre; /* norm_dx: the norm's input */
     const float *gamma, *beta;
-    float *dgamma, *dbeta; /* norm_dx: (C), may be NULL */
-    float *totals;         /* norm_dx: (groups, 2, C), output */
+    float *dgamma, *dbeta; /* epilogue norm_dx: shape (C), may be NULL */
+    float *totals;         /* epilogue norm_dx: output, shape (groups, 2, C) */
 } dg_epilogue;
 
 /* A network's weights as rounded operands for tensor cores (2 bytes each). The fused update rounds the weights once per
@@ -65,9 +65,9 @@ typedef struct {
 } dg_rounded;
 
 /* Rounded tensors (dg_row.rounded, decided by fuse_rounded.c): under --precision bf16 a tensor between fused launches
- * is stored as bf16 if all its writers and readers support it; pointers to it are still float *. If every reader rounds
- * the tensor or reads only its sign, results are unchanged. Compared with unfused ops, a norm's input and the gradient
- * after a norm are rounded once more, but their sums are computed before rounding. */
+ * is stored as bf16 if all its writers and readers support bf16. Pointers to rounded tensors are still float *. If
+ * every reader rounds the tensor or reads only its sign, results are unchanged. Compared with unfused ops, a norm's
+ * input and the gradient after a norm are rounded once more, but their sums are computed before rounding. */
 
 /* The operands of a weight gradient were inputs of earlier convolutions: x in the forward pass, y in the data gradient.
  * On tensor cores, these convolutions store their rounded inputs (`factors`) for the weight gradient. If no convolution
@@ -87,8 +87,8 @@ typedef struct {
     dg_noise_args noise;
     /* the two previous launches do not write w, so kernels of mma and thin_mma may read w before these launches end */
     bool early;
-    const void *rounded; /* mma: the rounded weights, in the order of conv.w (dg_rounded) */
-    void *factors;       /* mma: output, the rounded input of the kernel; NULL: not stored */
+    const void *rounded; /* kernel family mma: rounded weights in the order of conv.w (dg_rounded) */
+    void *factors;       /* kernel family mma: output, the kernel's rounded input; NULL: not stored */
     float *scratch;
     unsigned *counters; /* array of dg_fused_size.counters elements, all 0 before and after every launch */
 } dg_fused_conv;
@@ -96,7 +96,7 @@ typedef struct {
 /* Fused head: D's last layer (one logit per image), the loss, and the gradient back through the norm and activation
  * before this layer. */
 typedef struct {
-    dg_prologue in; /* norm or plain, (N, pixels, C) */
+    dg_prologue in; /* prologue norm or plain, shape (N, pixels, C) */
     int N, pixels, C;
     const float *w;        /* (pixels, C) */
     float *logit, *dlogit; /* output (N) */
@@ -153,7 +153,7 @@ dg_fused_size dg_fused_head_size(const dg_fused_head *h);
 dg_fused_size dg_fused_update_size(const dg_fused_update *u);
 
 /* Sets tune.split of each weight gradient: the number of parts of its sum. Weight gradients outside of fused updates
- * have other numbers of parts, because they do not share the GPU. */
+ * have other numbers of parts, because each runs alone on the GPU. */
 void dg_fused_update_split(dg_fused_update *u);
 
 /* Returns NULL, or the reason why the ops cannot be fused and are launched one by one. The text is valid until the next

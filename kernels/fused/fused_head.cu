@@ -3,8 +3,8 @@
  * logit, its gradient, and the gradient with respect to x, back through the norm. Each block stores partial sums of the
  * norm's gradient.
  * Grid: one block per image.
- * Block: thread = slot * lanes + lane; lane l: 4 channels from 4 l of each 4 * lanes; slot s: pixels s, s + slots, ...
- * Shared memory: 8 KB.
+ * Block: thread = slot * lanes + lane; lane l: channels 4 l .. 4 l + 3 of each 4 * lanes; slot s: pixels s, s + slots,
+ * ... Shared memory: 8 KB.
  * Registers: 128.
  * Bound by: latency; memory traffic is 12 bytes per value of x, or 8 bytes if x is bf16 */
 #include "kernels/ops/gan_loss/cross_entropy.cuh"

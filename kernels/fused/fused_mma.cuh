@@ -78,7 +78,7 @@ static __device__ __forceinline__ float dg_fold(const float (&v)[8])
 }
 
 /* Sums each column over the warps of the block; thread i returns the sum of column i. v: this lane's columns; room:
- * Job::shares * N floats of shared memory. All threads of the block must call this function. */
+ * shared memory, Job::shares * N floats. All threads of the block must call this function. */
 template <class Job, class G>
 static __device__ __forceinline__ float dg_column_sum(const float (&v)[2 * G::NJ], float *room, dg_own_warps own)
 {

@@ -39,8 +39,8 @@ struct dg_own_warps {
     }
 };
 
-/* Adds the parts of a split sum in a cluster. Called by all threads. own: dg_own_warps::mine; room: G::exchanged units
- * of shared memory, free after the main loop. */
+/* Adds the parts of a split sum in a cluster. Called by all threads. own: dg_own_warps::mine; room: shared memory,
+ * G::exchanged units, free after the main loop. */
 template <class G, class Sums> static __device__ __forceinline__ void dg_cluster_join(Sums &sums, float *room, bool own)
 {
     static constexpr int packs = G::MI * G::NJ;

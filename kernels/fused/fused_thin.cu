@@ -4,7 +4,7 @@
  * (parities of row and column of x); 4 channels of y per stage.
  * Shared memory: 13 or 16 KB per stage, 2 to 4 stages, and 8 bytes per channel of y.
  * Registers: 96 (CI = 1), 128 (CI = 3).
- * Bound by: fp32 multiply-adds
+ * Bound by: fp32 multiply-adds.
  * Template parameters: G, the dg_thin_dx; CI, channels of x; F, function applied to four results. */
 #include "kernels/ops/conv/cuda/conv_thin_dx.cuh"
 #include "kernels/ops/conv/cuda/conv_thin_fwd.cuh"
@@ -28,8 +28,8 @@ static __device__ __forceinline__ void put(float *p, const dg_pack<float, 4> &v,
         if (i < n) p[i] = v.v[i];
 }
 
-/* Calls f(at, n, wide, v) for all results of a thread. v: four contiguous values of a row of x, in which pixels of two
- * phases alternate. at: index of v's first value in x. */
+/* Calls f(at, n, wide, v) for all results of a thread. `v`: four contiguous values of a row of x, in which pixels of
+ * two phases alternate. `at`: index of v's first value in x. */
 template <class G, class F>
 static __device__ __forceinline__ void for_each_pack(const float (&acc)[2][2][4][G::T], const dg_conv_args &a,
                                                      const dg_thin_dx_coord<G> &at, const F &f)

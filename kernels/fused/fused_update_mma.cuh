@@ -11,7 +11,7 @@ extern "C" {
 }
 
 /* Copies the rounded operands x and y to shared memory, STAGES - 1 stages ahead, and multiplies them. Template
- * parameters: G, tile; Products, products of a tile; STAGES, stages in shared memory. */
+ * parameters: tile G, struct Products that multiplies a tile, number STAGES of stages in shared memory. */
 template <class G, class Products, int STAGES> struct dg_update_sums : Products {
     typedef typename G::E E;
     typedef typename G::piece piece;
@@ -24,14 +24,14 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
     struct alignas(16) place {
         origin x, y;
     };
-    /* A 16-byte unit of x or y that this thread copies. where: the unit's bits in origin::outside. to: offset in a
-     * stage of shared memory, < 0 if there is no unit. from: offset in units from the cell's first unit. */
+    /* A 16-byte unit of x or y that this thread copies. `where`: the unit's bits in origin::outside. `to`: offset in a
+     * stage of shared memory, < 0 if there is no unit. `from`: offset in units from the cell's first unit. */
     struct item {
         uint32_t where;
         int cell, to, from;
     };
     /* Bits of `outside`: bit 0 is for the row before the cell, the next bits are for rows of y. Two rows of x share the
-     * bit of a row of y. Then follow LINES bits for columns. Bit 31 marks a cell outside of all images. */
+     * bit of a row of y. The next LINES bits are for columns of the map. Bit 31 marks a cell outside of all images. */
     static constexpr int LINES = 10;
     static constexpr uint32_t nowhere = 1u << 31;
     static_assert(piece::side + 2 <= LINES && 2 * LINES < 32, "the bits of rows and columns must fit in a 32-bit mask");

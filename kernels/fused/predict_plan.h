@@ -7,7 +7,6 @@
 dg_prediction dg_predict(const dg_plan *p, const dg_op *op, const dg_machine *m);
 const char *dg_bound_name(dg_bound bound); /* "launch", "arithmetic", "memory" or "fused" */
 
-/* Predicted times of the kernels of a fused launch, by instruction counts. */
 enum { DG_COST_KERNELS = 2 };
 typedef struct {
     int parts, kernels;

@@ -31,7 +31,7 @@ INLINE term cross_of(double l, double target)
 }
 
 /* `other` is the logit at the same index of the batch's other half. `ours` and `theirs` are the means of the two
- * halves. All three are 0 if there is no other half. */
+ * halves. `other`, `ours` and `theirs` are 0 if there is only one half. */
 INLINE term term_of(const dg_gan_loss_args *a, double l, double other, double ours, double theirs)
 {
     switch (a->form) {

@@ -1,6 +1,6 @@
-/* Grouped convolution with stride 1: the three directions. real: type of the values.
- * Forward and data gradient: one thread per result. Shared memory: none. Registers: 32 to 40.
- * Bound by: the loads, which neighbouring threads of a group share in L1
+/* Grouped convolution with stride 1: the three directions. real: type of the values. Forward and data gradient: one
+ * thread per result. Shared memory: none. Registers: 32 to 40.
+ * Bound by: loads, which neighbouring threads of a group share in L1.
  * Weight gradient: a block per output channel, tap and 16 input channels; 16 threads per input channel sum every 16th
  * pixel. Shared memory: 256 sums. Registers: 46. Bound by: the loads */
 #include "kernels/dev/cuda.cuh"

@@ -66,8 +66,8 @@ static double length_behind(const dg_op_values *v, const dg_spectral_args *a)
     return sqrt(squares);
 }
 
-/* The errors of the sums, in double, are relative to |W|; normalising divides them by a length that may be smaller. One
- * backend rounds v and W v before it continues; the other backend does not. */
+/* The errors of the sums, in double, are relative to |W|; normalising divides these errors by a length that may be
+ * smaller. One backend rounds v and W v before it continues; the other backend does not. */
 static dg_err limits(const dg_op_values *v)
 {
     const dg_spectral_args *a = &v->op[0]->u.spectral;

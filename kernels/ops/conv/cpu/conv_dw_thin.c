@@ -1,8 +1,8 @@
 /* Direct weight gradient of layers with few input channels, such as the first layer of a discriminator (Ci = 3).
  *
- * The vectors of conv_dw.c run over input channels and would be mostly empty. Here, vectors run over output channels
- * and are loaded directly from y. For each output pixel and ky, a run is K*Ci consecutive reals of x (kx, ci), stored
- * with zero padding. A tile is TALL reals of a run by one or two vectors of output channels, summed over pixels.
+ * The vectors of conv_dw.c run over input channels and would be mostly empty. The vectors of this file run over output
+ * channels and are loaded directly from y. For each output pixel and ky, a run is K*Ci consecutive reals of x (kx, ci),
+ * stored with zero padding. A tile is TALL reals of a run by one or two vectors of output channels, summed over pixels.
  *
  * Threads divide the work by slices, ranges of pieces (bands of rows of an image). Each slice sums into its own copy of
  * w; the copies are added in order. The number of slices depends on shapes only. */

@@ -1,9 +1,9 @@
 /* Direct forward convolution with few input channels, such as the first layer of a classifier or discriminator.
  *
- * The packing of conv_direct.c costs more than it saves if a pixel has few channels. Here, a tile is DG_MR adjacent
- * pixels of a row by one or two vectors of output channels. x is read directly, or from a copy with zeros as padding.
- * `place` lists the offsets of a window's inputs; rows outside of x are skipped. Terms are added in the order of
- * conv_direct.c, so the results are equal in every bit. */
+ * The packing of conv_direct.c costs more than it saves if a pixel has few channels. In this file, a tile is DG_MR
+ * adjacent pixels of a row by one or two vectors of output channels. Input x is read directly, or from a copy with
+ * zeros as padding. `place` lists the offsets of a window's inputs; rows outside of x are skipped. Terms are added in
+ * the order of conv_direct.c, so the results are equal in every bit. */
 #include "kernels/ops/conv/cpu/conv_pack.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 

@@ -1,5 +1,5 @@
 /* Convolutions that are one matrix product: a kernel that covers the map (a dense layer), or 1x1 at stride 1. With R
- * rows (pixels of y), T terms (taps x channels of x) and Co channels of y:
+ * rows (pixels of y), T terms (taps x channels of x) and Co channels of y, the products are:
  *   forward           y[R][Co] = x[R][T] w[Co][T]'
  *   data gradient     x[R][T]  = y[R][Co] w[Co][T]
  *   weight gradient   w[Co][T] = y[R][Co]' x[R][T].

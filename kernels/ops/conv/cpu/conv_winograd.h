@@ -1,15 +1,15 @@
-/* Winograd's minimal filtering, F(m,r): m outputs of a correlation of r taps from m+r-1 products instead of m r.
- *   y[i] = sum over p < r of g[p] d[i+p], i < m:    y = A' ((G g) * (B' d))
- *   g[p] = sum over i < m of d[i+p] y[i]:           g = G' ((A y) * (B' d))        the same products, transposed
- * Both formulas are products of polynomials at n = m+r-1 points. The points minimise the fp32 error (Barabasz et al.
- * 2020, "Error analysis and improving the accuracy of Winograd convolution"):
- *   n = 6    F(4,3): a, -a, b, -b, 0 and infinity, a = 3/2 and b = 5/8: 0.4 times the error of the usual 2 and 1.
+/* Winograd's minimal filtering, F(m,r): m outputs of a correlation of r taps from n = m+r-1 products instead of m r.
+ *   y[i] = sum over p < r of g[p] d[i+p], i < m:    y = A' ((G g) * (B' d)).
+ *   g[p] = sum over i < m of d[i+p] y[i]:           g = G' ((A y) * (B' d)), by transposition.
+ * Both formulas are products of polynomials at n points. The points minimise the fp32 error (Barabasz et al. 2020,
+ * "Error analysis and improving the accuracy of Winograd convolution"):
+ *   F(4,3), n = 6: points a, -a, b, -b, 0 and infinity, a = 3/2 and b = 5/8, have 0.4 times the error of 1 and 2.
  *            Relative errors at 32 to 128 channels: 5e-7, weight gradients 5e-7 to 7e-7, direct sums 2e-7.
- *   n = 5    F(4,2): a, -a, b, -b and infinity, a = 5/4 and b = 3/8: half the error of the usual 0, 1, -1, 2 and
- *            infinity, with one or two operations more.
- *   n = 3    F(2,2): 0, 1 and infinity, errors like the direct sum.
- * In two dimensions the transforms are applied to columns, then to rows. A convolution with K = 2S is S x S filters of
- * two taps, one per phase of the input (forward) or output (backward); a convolution with K = 3 and S = 1 is one filter
+ *   F(4,2), n = 5: points a, -a, b, -b and infinity, a = 5/4 and b = 3/8, have half the error of the usual points
+ *            0, 1, -1, 2 and infinity, with one or two operations more.
+ *   F(2,2), n = 3: points 0, 1 and infinity have errors like the direct sum.
+ * In two dimensions, the transforms are applied to columns, then to rows. A convolution with K = 2S is S x S filters of
+ * two taps, one per phase of the input (forward) or output (backward). A convolution with K = 3 and S = 1 is one filter
  * of three taps. Sources: Winograd 1980, "Arithmetic complexity of computations"; Lavin & Gray 2016, "Fast algorithms
  * for convolutional neural networks". */
 #ifndef DG_CONV_WINOGRAD_H
@@ -148,7 +148,8 @@ typedef void dg_transform(const real *const *from, int channels, real *to, size_
         for (ptrdiff_t c = 0; c < channels; c += DG_LANES) one(n, from, c, to + c, step);                       \
     }
 
-/* Transforms any number of channels. from: `count` pointers to the first channel. A last, partial vector is copied. */
+/* Transforms any number of channels. from: array of `count` pointers to the first channel. A last, partial vector is
+ * copied. */
 static inline void dg_whole_and_rest(dg_transform *transform, const real **from, int count, int channels, real *to,
                                      size_t step)
 {

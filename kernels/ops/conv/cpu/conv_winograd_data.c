@@ -4,12 +4,12 @@
  * Forward, the S x S phases of the input are summed: one product of S*S*Ci terms for each of the n * n frequencies.
  * Backward, each phase of the output is a separate filter of y. Along an axis, tile t reads inputs in_step * (m*t + r)
  * + in_at, r < n, and writes outputs out_step * (m*t + i) + out_at, i < m.
- *   weights  U[phase][block of channels][frequency][term][NR]
- *   inputs   V[frequency][tile][term]     of a piece: consecutive tiles, possibly of several images
- *   product  M[frequency][tile][NR]       of one block of channels.
- * First loop order, for many tiles: U is computed once, and V of each piece stays in L2 while it is multiplied by all
- * of U. Second loop order, for few tiles and many channels, where U is larger: V is computed for the whole batch, then
- * multiplied by one block of U after another. */
+ *   U[phase][block of channels][frequency][term][NR]: transformed weights.
+ *   V[frequency][tile][term]: transformed inputs of a piece, which is consecutive tiles, possibly of several images.
+ *   M[frequency][tile][NR]: products of one block of channels.
+ * In the first loop order, for many tiles, U is computed once, and V of each piece stays in L2 while it is multiplied
+ * by all of U. The second loop order is for few tiles and many channels, where U is larger: V is computed for the whole
+ * batch, then multiplied by one block of U after another. */
 #include "kernels/ops/conv/cpu/conv_winograd_job.h"
 
 #include <omp.h>

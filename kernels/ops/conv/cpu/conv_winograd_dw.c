@@ -1,9 +1,9 @@
 /* Winograd weight gradient (conv_winograd.h), for K = 2S, or K = 3 and S = 1.
- *   V[phase][frequency][tile][channel]   transformed x: a block of input channels, S phases of one row
- *   Z[frequency][tile][channel]          transformed y: a chunk of output channels.
- * Products V * Z are summed over the tiles of a piece. For two taps, M[frequency][DG_MR][NR] of one tile of w stays in
- * L1, is transformed to 2 x 2 taps and added to a copy of w. For three taps, blocks are wide, because each block
- * transforms all of y; a copy holds sums of frequencies, which are transformed once at the end.
+ *   V[phase][frequency][tile][channel]: transformed x, a block of input channels, S phases of one row.
+ *   Z[frequency][tile][channel]: transformed y, a chunk of output channels. Products V * Z are summed over the tiles of
+ *     a piece. For two taps, M[frequency][DG_MR][NR] of one tile of w stays in L1, is transformed to 2 x 2 taps and
+ *     added to a copy of w. For three taps, blocks are wide, because each block transforms all of y; a copy holds sums
+ *     of frequencies, which are transformed once at the end.
  *
  * Threads divide the work by blocks of input channels, rows of phases, and slices: ranges of pieces (a few images, or a
  * band of an image). Each slice sums into its own copy; the copies are added in order. The number of slices depends on

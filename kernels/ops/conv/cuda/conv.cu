@@ -1,7 +1,7 @@
 /* Convolution: the direct kernels, for every shape and both types of real, and the dispatch from a variant to its
  * launcher.
  * Thread tile: one result (long sums: a warp per result). Shared memory: none. Registers: 32 to 40.
- * Bound by: latency of loads
+ * Bound by: latency of loads.
  * Template parameter real: type of all values. */
 #include "kernels/ops/conv/cuda/conv.cuh"
 extern "C" {

@@ -186,8 +186,8 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
             }
         }
     }
-    /* True if the cell at `at` stores row (or column) i of its patch. Border rows are stored only at the map's end,
-     * because other cells store them. */
+    /* True if the cell at `at` stores row (or column) i of its patch. Other cells store this cell's border rows, except
+     * at the map's end. */
     static __device__ __forceinline__ bool is_own(int i, int at, int size)
     {
         return (i > 0) & ((i <= P::scale * P::piece::side) | (at + P::piece::side >= size / P::scale));
@@ -345,10 +345,10 @@ template <class Job, class G> struct dg_weights {
     }
 };
 
-/* Main loop of forward passes and data gradients; a step multiplies one group of taps of a chunk. first() loads the
- * first step's values, and its weights unless first_weights() has loaded them. fetch(chunk, g, more) loads values of a
- * later step into registers; `more` is true if another chunk follows. store() writes these values to shared memory.
- * copy() starts the weight copies of a later step. arrive() waits for the weight copies of the next step.
+/* Main loop of forward passes and data gradients; a step multiplies one group of taps of a chunk. `first()` loads the
+ * first step's values, and its weights unless `first_weights()` has loaded them. `fetch(chunk, g, more)` loads values
+ * of a later step into registers; `more` is true if another chunk follows. `store()` writes the loaded values to shared
+ * memory. `copy()` starts the weight copies of a later step. `arrive()` waits for the weight copies of the next step.
  *
  * Loads are issued two steps ahead, before a barrier, so that the compiler cannot delay them. */
 template <class Job> static __device__ __forceinline__ void dg_mma_run(Job &job, int chunks)

@@ -1,4 +1,4 @@
-/* Convolutions on tensor cores with operands rounded to fp16. Newer GPUs than sm_75 have these kernels to test them. */
+/* Convolutions on tensor cores with operands rounded to fp16. GPUs newer than sm_75 have these kernels for tests. */
 #include "kernels/ops/conv/cuda/conv_mma_dw_plain.cuh"
 #include "kernels/ops/conv/cuda/conv_mma_plain.cuh"
 

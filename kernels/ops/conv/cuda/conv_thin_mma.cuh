@@ -36,11 +36,11 @@ struct dg_quad {
 };
 
 /* Forward pass; members as in dg_thin_fwd. A warp computes 32 pixels of a row x 32 channels as two by four products.
- * The sum over 4x4 taps x CI channels consists of CI products of 16 operands. Lane t has row t of the taps, whose 4 *
- * CI values are contiguous in a row of the image. Therefore a patch stores each value only once, and a lane reads its
- * operands directly. A read of 8 pixels (CI or 2 CI words apart, CI is odd) in 4 rows has no bank conflict, because a
- * row's pitch is 8 words (mod 32). Columns of B are ordered so that a lane computes two groups of four contiguous
- * channels of y. */
+ * The sum over 4x4 taps x CI channels consists of CI products of 16 operands. Lane (g, t) multiplies row t of the taps,
+ * whose 4 * CI values are contiguous in a row of the image. Therefore a patch stores each value only once, and a lane
+ * reads its operands directly. A read of 8 pixels (CI or 2 CI words apart, CI is odd) in 4 rows has no bank conflict,
+ * because a row's pitch is 8 words (mod 32). Columns of B are ordered so that a lane computes two groups of four
+ * contiguous channels of y. */
 template <int CI_> struct dg_thin_mma_fwd {
     typedef dg_quad quad;
     static constexpr int CI = CI_, CHANNELS = 8, LANES = 4, NT = DG_THIN_ROWS * 32;

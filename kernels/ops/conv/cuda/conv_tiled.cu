@@ -1,15 +1,16 @@
 /* Convolution as an implicit GEMM in fp32: the loaders find the elements of the patch matrix in x or y. Channels are
  * innermost, so that every copy is 16 bytes. Copies of taps in the padding and past the ends of tiles are filled with
  * zeros.
- *   fwd  M = pixels of y, N = Co, K = taps x Ci
- *   dx S*S phases; output (iy, ix) has phase ((iy+P) % S, (ix+P) % S), whose taps ky, kx have the same remainders:
- *        M = the phase's pixels of x, N = Ci, K = the phase's taps x Co
- *   dw M = Co, N = taps x Ci, K = pixels of the images of one split. split > 1 divides K (dw: the batch) into parts,
- *     which are written to scratch memory and added in order.
+ * Forward: M = pixels of y, N = Co, K = taps x Ci.
+ * Data gradient: S*S phases; output (iy, ix) has phase ((iy+P) % S, (ix+P) % S) and taps ky, kx with equal remainders;
+ * M = pixels of x in the phase, N = Ci, K = taps of the phase x Co.
+ * Weight gradient: M = Co, N = taps x Ci, K = pixels of the images of one split.
+ * If split > 1, K (weight gradient: the batch) is divided into parts, which are written to scratch memory and added in
+ * order.
  * Tile: 32x32 to 128x128 results (conv_tiles.h), 16 terms of the sum per stage, 2 to 4 stages.
  * Shared memory: 4 to 20 KB per stage.
  * Registers: 72 to 168.
- * Bound by: fp32 multiply-adds
+ * Bound by: fp32 multiply-adds.
  * Template parameters of loaders: B rows or columns of the tile, NT threads of the block, and DIR (1 or -1), the order
  * of taps. Template parameter of kernels: G, the dg_gemm (gemm.cuh). */
 #include "kernels/ops/conv/cuda/conv.cuh"

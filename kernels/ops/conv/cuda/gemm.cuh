@@ -28,7 +28,8 @@ template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
 template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS> struct dg_gemm {
     static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_;
     static constexpr int NT = (BM / TM) * (BN / TN);
-    /* KS: values of k held in registers. UNROLL: unroll factor of the loop over k. Larger values spill on some GPUs. */
+    /* KS: values of k held in registers. UNROLL: unroll factor of the loop over k. Larger values spill registers on
+     * some GPUs. */
     static constexpr int KS = TM * TN >= 64 && A_ROWS != B_ROWS ? 2 : 4, UNROLL = TM * TN <= 16 ? BK / KS : 1;
     typedef dg_side<BM, TM, BK, A_ROWS> A;
     typedef dg_side<BN, TN, BK, B_ROWS> B;
@@ -103,7 +104,7 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
         }
     }
 
-    /* Sets acc to the sum of the products of steps first .. last - 1. load(tile) of a loader is called once per step,
+    /* Sets acc to the sum of the products of steps first .. last - 1. `load(tile)` of a loader is called once per step,
      * in order, and starts the copies of the next step. Dynamic shared memory: stages * stage_bytes; stages: 2, 3 or
      * 4. */
     template <class LoadA, class LoadB>

@@ -5,8 +5,8 @@
  * K = 3: cells are 4x4 in all maps, because cells of 4x4 waste the least work in maps of 7x7 or 14x14. Loading the
  * cells' borders costs little compared with loading the weights. Weights are loaded in groups of three taps. K = 1: a
  * piece is 64 consecutive positions, which may span rows and images; a step has up to four products, each of a pair of
- * planes. The stride only determines the pixel of a position. The data gradient also writes the zeros between pixels.
- * Tile: 128 positions x 64 channels (K = 3), or 128 positions x 128 channels (K = 1).
+ * planes. The stride determines only which pixel a position reads. The data gradient also writes the zeros between
+ * pixels. Tile: 128 positions x 64 channels (K = 3), or 128 positions x 128 channels (K = 1).
  * Shared memory: 34 KB (K = 3) or 70 KB (K = 1).
  * Registers: 176 to 196.
  * Bound by: the L2 cache, because weights and values are fp32 in memory. */
@@ -202,7 +202,7 @@ template <class G> struct dg_odd_job {
         }
     }
 
-    /* column(): first column of the warp's results in the tile. result(): the tensor offset of the position in the
+    /* `column()`: first column of the warp's results in the tile. `result()`: the tensor offset of the position in the
      * warp's row i * 8 + lane / 4, or -1 if the position is outside of the map. */
     static __device__ __forceinline__ int column() { return (int)threadIdx.x / 32 % G::across * 32; }
     static __device__ __forceinline__ int piece() { return (int)threadIdx.x / 32 / G::across; }
