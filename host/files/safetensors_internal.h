@@ -25,7 +25,7 @@ void dg_st_widen(void *values, size_t n, dg_st_narrow from);
 
 unsigned dg_st_crc(const void *data, size_t bytes);
 
-/* CRC-32 of length field and header at `file`, computed with zeros instead of the CRC's own digits at `digits`. */
+/* CRC-32 of length field and header at `file`, computed with "00000000" instead of the CRC's own digits at `digits`. */
 unsigned dg_st_header_crc(const char *file, size_t bytes, const char *digits);
 
 /* Returns the address of the digits of the header's CRC-32, or NULL without a CRC-32. */

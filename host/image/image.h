@@ -13,7 +13,7 @@ typedef struct {
 } dg_image;
 
 typedef enum {
-    DG_DID_ALPHA, /* some pixels are not opaque, and were changed according to the options */
+    DG_DID_ALPHA, /* some pixels of the file are not opaque */
     DG_DID_TURN,
     DG_DID_HALVE,
     DG_DID_CMYK,
