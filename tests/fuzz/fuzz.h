@@ -1,5 +1,5 @@
-/* Helpers of the fuzz targets. A target is a file fuzz_NAME.c with LLVMFuzzerTestOneInput and, if random bytes would
- * fail at a checksum, LLVMFuzzerCustomMutator; `make fuzz` links a target to libFuzzer, `make check` to driver.c. */
+/* Helpers of the fuzz targets. A fuzz target is a file fuzz_NAME.c with LLVMFuzzerTestOneInput and, to correct
+ * checksums, LLVMFuzzerCustomMutator. `make fuzz` links fuzz targets to libFuzzer, `make check` to driver.c. */
 #ifndef DG_FUZZ_H
 #define DG_FUZZ_H
 
@@ -23,14 +23,14 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 #define FUZZ_HOLDS(x) ((x) ? (void)0 : fuzz_broken(__FILE__, __LINE__, #x))
 _Noreturn void fuzz_broken(const char *file, int line, const char *what);
 
-/* Writes data to a regular file in memory. Returns its path, valid until the next call with an equal number. */
+/* Writes data to a regular file in memory and returns its path, valid until the next call with an equal number. */
 enum { FUZZ_FILES = 4 };
 const char *fuzz_file(int number, const void *data, size_t size);
 
 /* Path of a folder that is empty at first and is removed when the process exits. */
 const char *fuzz_folder(void);
 
-/* Returns the bytes up to a NUL, malloc'd with the exact size, so that a sanitizer detects reads past the end. */
+/* Copies data up to a NUL to a malloc'd buffer of the exact size, so that a sanitizer detects reads past the end. */
 char *fuzz_text(const void *data, size_t size);
 
 /* Returns the next random number of a mutator, less than `below`; *state starts as the seed. */
@@ -42,8 +42,8 @@ size_t fuzz_mutate_part(uint8_t *data, size_t size, size_t at, size_t n, size_t 
 /* Mutates a safetensors file: bytes, parts of the header, values of tensors; corrects length field and checksums. */
 size_t fuzz_mutate_safetensors(uint8_t *data, size_t size, size_t most, unsigned seed);
 
-/* Decodes an image in two ways: completely and then fitted, and row by row into the fitted size. Both ways must give
- * the same pixels, or both must refuse the image. `how` selects options (orientation, alpha, grey). */
+/* Decodes an image as a whole and row by row, fitted to one size; pixels or refusals must be equal. `how` selects
+ * decoding options (orientation, alpha, grey). */
 void fuzz_image(const uint8_t *data, size_t size, unsigned how);
 
 /* Splits an input into log.csv (*csv: malloc'd text up to a NUL) and log.jsonl (*data, *size: the remaining input). The

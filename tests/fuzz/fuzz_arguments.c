@@ -1,5 +1,5 @@
-/* libFuzzer: command line and environment. Each line of the input is a word: DCGAN_...=... sets an environment
- * variable, any other word is an argument. The config.ini of an accepted run must be readable. */
+/* libFuzzer: command line and environment. Lines DCGAN_...=... of the input set environment variables; all other lines
+ * are arguments. The config.ini of an accepted run must be readable. */
 #include "fuzz.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 
 enum { WORDS = 64 };
 
-/* Sets a variable DCGAN_NAME=VALUE; false if the word has another form. */
+/* Sets an environment variable from a word DCGAN_NAME=VALUE; false if the word has another form. */
 static bool set_variable(char *word)
 {
     char *equals = strchr(word, '=');

@@ -55,8 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     head h = {.size = 8, .channels = 3};
     dg_dataset d;
     if (size >= sizeof h) memcpy(&h, data, sizeof h);
-    if (h.size < 1 || h.size > 512 || h.channels < 1 || h.channels > 4)
-        h.size = 8, h.channels = 3; /* sizes that no run has */
+    if (h.size < 1 || h.size > 512 || h.channels < 1 || h.channels > 4) h.size = 8, h.channels = 3;
     const dg_cache_found found = read_cache(fuzz_file(0, data, size), &h, &d);
     if (found == DG_CACHE_TAKEN) write_again(&h, &d);
     else FUZZ_HOLDS(!d.pixels && !d.name && d.count == 0);

@@ -1,4 +1,4 @@
-/* libFuzzer: model files. A write and a read must not change an accepted model. It is planned, or refused with a
+/* libFuzzer: model files. An accepted model is unchanged after a write and a read, and is planned or refused with a
  * reason. */
 #include "fuzz.h"
 

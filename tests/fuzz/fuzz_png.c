@@ -32,7 +32,7 @@ static void put32(uint8_t *p, size_t v)
     for (int i = 0; i < 4; i++) p[i] = (uint8_t)(v >> (24 - 8 * i));
 }
 
-/* Splits the file into chunks; a truncated last chunk gets the remaining bytes. */
+/* Splits a PNG file into chunks; a truncated last chunk gets the remaining bytes. */
 static void split(png *p, const uint8_t *data, size_t size)
 {
     p->n = 0;
@@ -80,7 +80,7 @@ static size_t unpack(const png *p, uint8_t *raw)
     return RAW - z.avail_out;
 }
 
-/* Replaces all IDAT chunks by chunks that contain these rows. */
+/* Replaces all IDAT chunks by chunks that contain these pixel rows. */
 static void pack(png *p, const uint8_t *raw, size_t bytes, unsigned *random)
 {
     static uint8_t packed[2 * RAW];
@@ -145,7 +145,7 @@ static void change_rows(png *p, unsigned *random)
     pack(p, raw, n, random);
 }
 
-/* Repeats, drops or moves a chunk, or inserts an ancillary one. */
+/* Repeats, drops or moves a PNG chunk, or inserts an ancillary chunk. */
 static void change_order(png *p, const uint8_t *data, size_t size, unsigned *random)
 {
     static const char *const names[] = {"PLTE", "tRNS", "eXIf", "gAMA", "iCCP", "tEXt", "zTXt", "iTXt",

@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int flags = 0; flags <= DG_ST_CHECKED; flags++) {
         dg_st *st;
         if (dg_st_parse(data, size, "fuzz", flags, &st) != DG_OK) {
-            if (st || strncmp(dg_message(), "fuzz: ", 6) != 0) abort(); /* every refusal has a reason */
+            if (st || strncmp(dg_message(), "fuzz: ", 6) != 0) abort(); /* every refused file gives a reason */
             continue;
         }
         size_t bytes = 0;

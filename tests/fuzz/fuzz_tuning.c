@@ -11,7 +11,7 @@
 
 static const dg_gpu gpu = {.arch = 90, .shared = 232448};
 
-static int parts(const dg_tune *t) { return t->split > 1 ? t->split : 1; } /* a tuning file omits a split of 1 */
+static int parts(const dg_tune *t) { return t->split > 1 ? t->split : 1; } /* tuning files omit the split if it is 1 */
 
 static void rows_again(const dg_tune_table *t)
 {
@@ -20,7 +20,7 @@ static void rows_again(const dg_tune_table *t)
         const dg_tune *a = &t->row[i].tune;
         dg_tune_table again = {0};
         dg_tune_text(row, sizeof row, &t->row[i].key, a);
-        if (strlen(row) > 190) continue; /* the row is longer than a line may be */
+        if (strlen(row) > 190) continue; /* the row is longer than a line of a tuning file may be */
         if (t->row[i].arch) snprintf(text, sizeof text, "[sm_%d]\n%s\n", t->row[i].arch, row);
         else snprintf(text, sizeof text, "%s\n", row);
         FUZZ_HOLDS(dg_tune_parse(&again, text, "again", DG_F32, &gpu) == DG_OK && again.rows == 1);

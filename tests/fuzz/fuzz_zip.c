@@ -1,5 +1,5 @@
-/* libFuzzer: zip files, used instead of a folder, with images, IDX files or CIFAR files. Nothing is written to disk,
- * and the time is limited. The mutator changes contents, and names in the central directory and in local headers. */
+/* libFuzzer: zip files, used instead of a folder, with images, IDX files or CIFAR files. Reading writes nothing to disk
+ * and takes limited time. The mutator changes contents, and names in the central directory and in local headers. */
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -7,9 +7,8 @@
  *     LD_PRELOAD=faults.so FAULT=kill:change:4 dcgan ...             The program is killed in the 4th call that changes
  *                                                                    files or directories, in a write after half of it.
  *     LD_PRELOAD=faults.so FAULT_COUNT=FILE dcgan info FILE          Counts calls in FILE: "memory 123", "open 4" ...
- * Counting begins with main(). The C library's streams write without interceptable calls: fopen counts as open, fread
- * and fgets as read, fclose as close; fflush is its own kind. With threads the order of calls varies from run to
- * run. */
+ * Counting begins with main(). Calls of C streams are counted, too: fopen as open, fread and fgets as read, fclose as
+ * close, and fflush as a kind of its own. With threads the order of calls varies from run to run. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* A run resumes from its checkpoint bit for bit. Unsuitable files are refused with a message that names them. */
+/* A run resumes from its checkpoint bit for bit. Unsuitable checkpoints are refused with an error. */
 #include "host/checkpoint/checkpoint.h"
 #include "checkpoint_files.h"
 #include "host/checkpoint/checkpoint_layout.h"

@@ -9,7 +9,7 @@ typedef struct {
     int layers;                 /* number of layers of the generator */
     int64_t first, last, after; /* G's channels: of its input, before its last layer, and after its last layer */
     int64_t d;                  /* channels of D's first layer; 0: the file has no D */
-    const char *prefix, *what;  /* what: expected error; NULL: the file is accepted */
+    const char *prefix, *what;  /* what: expected error, or NULL if the file is accepted */
 } shapes;
 
 static void derived(const shapes *c)
@@ -72,7 +72,7 @@ static dg_err open_it(const char *path, dg_job *into)
     return e;
 }
 
-/* Loads the file as initial weights. */
+/* Loads a file as initial weights of a job. */
 static dg_err begin(const char *path, dg_job *into)
 {
     dg_st *st = NULL;

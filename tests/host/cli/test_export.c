@@ -1,5 +1,4 @@
-/* Export of generators to PyTorch, and import. Every value is preserved, and files of other kinds are not overwritten.
- */
+/* Export of generators to PyTorch, and import. All values are preserved, and foreign files are never overwritten. */
 #include "host/checkpoint/checkpoint.h"
 #include "host/cli/commands.h"
 #include "host/net/gan.h"
@@ -15,8 +14,7 @@ static dg_err import_of(const char *weights, const char *model, const char *out)
     return dg_import(weights, model, out, &r);
 }
 
-/* Generates images from a generator file. Returns their values before rounding to bytes; NULL, with a message:
- * failure. */
+/* Generates images from a generator file. Returns malloc'd values before rounding to bytes, or NULL with a message. */
 static double *draw(const char *path, dg_type real)
 {
     static machine x;

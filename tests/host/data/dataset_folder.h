@@ -20,7 +20,7 @@ __attribute__((unused)) static char *at(const char *name)
     return p;
 }
 
-/* Makes an empty folder: temp_dir or a subdirectory. The cache and the list of skipped files are stored elsewhere. */
+/* Makes an empty folder: temp_dir or a subdirectory. The cache and the list of skipped files are outside of it. */
 __attribute__((unused)) static void begin_at(const char *name)
 {
     temp_make("dataset");

@@ -36,7 +36,7 @@ static dg_dataset_options labelled(void)
     return o;
 }
 
-/* Returns the image names in order, with | before the first name of the test part. */
+/* Returns the image names in order, with | before the first test image. */
 static char *names_of(const dg_dataset *d)
 {
     static char out[4096];

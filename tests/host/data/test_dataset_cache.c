@@ -31,7 +31,7 @@ static int same(const dg_dataset *a, const dg_dataset *b)
 
 static dg_dataset truth; /* dataset loaded without a cache */
 
-/* Loads a dataset with the cache and compares it with `truth`. `cached`: whether it must come from the cache. */
+/* Loads a dataset with the cache and compares it with `truth`. `cached`: the dataset must come from the cache. */
 static int load(const dg_dataset_options *o, int cached)
 {
     dg_dataset d;

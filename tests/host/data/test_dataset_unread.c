@@ -1,4 +1,4 @@
-/* Unreadable images are retried, then skipped with a warning. A run resumes without them only with an option. */
+/* Unreadable images are retried, then skipped with a warning; a run does not silently resume with fewer images. */
 #undef _FORTIFY_SOURCE /* fortified headers define inline functions that this file replaces */
 #include "host/cli/commands.h"
 #include "child.h"

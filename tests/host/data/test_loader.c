@@ -38,7 +38,7 @@ static void check(dg_backend *b, size_t bytes, int window, int used)
     dg_loader_close(&f);
 }
 
-/* Opening a loader fails with a message if one of its allocations fails. Reading the memory limits may fail. */
+/* Opening a loader fails with a message if one of its allocations fails. */
 static void no_memory(dg_backend *b)
 {
 #if DG_FAILING

@@ -15,7 +15,7 @@ static dg_dataset_options wanted(int size, int channels)
 
 static void check_mnist(const dg_dataset *d)
 {
-    static const int label[] = {1, 2, 0, 1, 2, 2, 2}; /* indices into the classes 0, 2 and 7 */
+    static const int label[] = {1, 2, 0, 1, 2, 2, 2}; /* class of each image: an index into the classes 0, 2 and 7 */
     DG_CHECK(d->count == TRAIN + TEST && d->train == TRAIN && d->classes == 3 && d->skips == 0);
     for (int i = 0; i < d->count && d->label; i++)
         DG_CHECKF(d->label[i] == label[i] && d->width[i] == W && d->height[i] == H, "image %d", i);

@@ -141,7 +141,7 @@ static void check_others(void)
     for (long i = 0; i < rows; i++) row[i].judged = true;
     for (long i = 0; i < rows; i++)
         for (int k = 0; k < DG_LOGGED; k++) row[i].measure[k] = i % 100 == 99 ? i < 700 ? 1 : 0.5 : NAN;
-    FIRES("copies", NULL, 0, "copies"); /* coverage equals half of its best value, which does not trigger the rule */
+    FIRES("copies", NULL, 0, "copies"); /* rule collapse: coverage of half its best value is not below the limit */
     DG_CHECK(find("copies")->step == 1000 || find("copies")->step == 750);
 }
 
@@ -277,7 +277,7 @@ static void count(void *context, const dg_finding *f)
     news += f->end_step ? 100 : 1;
 }
 
-/* The doctor of a resumed run reports only later events, but finds what it finds in an uninterrupted run. */
+/* The doctor of a resumed run reports only later events, but has the findings of an uninterrupted run. */
 static void check_resumed(void)
 {
     dg_doctor whole;

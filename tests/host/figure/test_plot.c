@@ -123,7 +123,7 @@ static void text_turns(void)
     dg_draw_close(&up);
 }
 
-/* Counts the pixels in columns [from, to) whose colour is close to the colour of the series. */
+/* Counts the pixels in columns [from, to) whose colour is close to `color`. */
 static int colored(const dg_image *im, const uint8_t color[3], int from, int to)
 {
     int n = 0;
@@ -194,7 +194,7 @@ static void bands_are_filled(void)
         chart.curve[0].high[i] = i < 2 ? 3 : 2.5;
     }
     DG_CHECK(dg_charts_draw(&chart, 1, NULL, 300, &im) == DG_OK);
-    /* The frame is from y = 34 (value 4) to y = 254 (value 0): a unit has 55 pixels. */
+    /* The plot's frame is from y = 34 (value 4) to y = 254 (value 0), so a value of 1 has 55 pixels. */
     int left = 0, right = 0;
     for (int i = 40; i < 250; i++) {
         left += abs(pixel(&im, 200, i, 0) - light[0]) < 4;

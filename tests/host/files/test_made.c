@@ -86,8 +86,7 @@ static void leave_a_run(const char *name)
     save_text(temp_text("%s/.epoch-0012.png.77-1.dcgan-tmp", name), "half a pic");
 }
 
-/* Files that runs leave in a dataset folder change neither the dataset nor its fingerprint and cache. They do not count
- * as corrupt images, of which at most one in ten is permitted. */
+/* Files of runs in a dataset folder change neither dataset, fingerprint nor cache, and are not corrupt images. */
 static void same_set(void)
 {
     dg_dataset a, b;

@@ -1,4 +1,4 @@
-/* Reads files while one call fails, alone or with all later calls. The result is an error or the correct content. */
+/* Reads files while one call fails, alone or with all later calls: each read gives an error or the correct content. */
 #include "failing.h"
 
 #include "test.h"

@@ -18,7 +18,7 @@ static uint8_t *by_the_book(const blob *b, int W, int H, int C)
         for (int x = 0; x < W; x++)
             for (int c = 0; c < 3; c++) {
                 const uint8_t *p = row + x * C;
-                int v = C == 4 ? p[c] * p[3] : p[C == 1 ? 0 : c]; /* CMYK: R = (1 - C)(1 - K), stored as 1 - ink */
+                int v = C == 4 ? p[c] * p[3] : p[C == 1 ? 0 : c]; /* CMYK stores 1 - ink, so R = (1 - C)(1 - K) */
                 rgb[3 * (y * W + x) + c] = (uint8_t)(C == 4 ? (2 * v + 255) / 510 : v);
             }
     }

@@ -128,7 +128,7 @@ static int long_thin(void *context, char *message)
 
 static void extremes(void)
 {
-    static int side[][2] = {{16384, 1}, {1, 16384}}; /* row by row, because resizing the whole image would need 3 GiB */
+    static int side[][2] = {{16384, 1}, {1, 16384}}; /* resized row by row: the whole image would need 3 GiB */
     for (int i = 0; i < 2; i++) {
         child_result r = in_child(long_thin, side[i], (size_t)256 << 20);
         DG_CHECKF(r.code == 0, "%d x %d: %d %s", side[i][0], side[i][1], r.code, r.message);

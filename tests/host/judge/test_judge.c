@@ -300,7 +300,7 @@ static void check_hidden(const dg_judged *x)
     }
 }
 
-/* The judge's result has equal bits for any number of threads. Another seed selects other images. */
+/* The judge's result has equal bits for any number of threads; another seed selects other images. */
 static void check_repeatable(const dg_judged *reals)
 {
     const dg_measured was = value[NOISE][TOLD], frechet = value[NOISE][FRECHET];

@@ -23,7 +23,7 @@ static bool up(machine *x, dg_cpu_options cpu)
 static struct {
     dg_err (*run_op)(dg_backend *, const dg_op *, double *);
     const dg_op *op; /* op of which a result is changed */
-    int operand;     /* operand that is the changed result */
+    int operand;     /* index of the changed operand */
     size_t at;       /* index of the changed element (in a byte operand: byte offset) */
     bool nan;
 } wrong;

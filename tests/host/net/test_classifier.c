@@ -1,5 +1,5 @@
-/* A classifier with layers of every kind: compares its gradients with finite differences of its loss. Also tested: any
- * number of threads gives equal bits, the test plan, and networks that are not classifiers. */
+/* A classifier with layers of every kind: compares its gradients with finite differences of its loss. Also tested:
+ * equal bits for any number of threads, the test plan, and networks that are not classifiers. */
 #include "host/net/classifier.h"
 #include "host/net/recipe.h"
 #include "machine.h"

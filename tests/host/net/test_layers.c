@@ -6,7 +6,7 @@
 #include "tempdir.h"
 #include "test.h"
 
-#define OLD_IMAGE "pictures" /* the name of `image` before 0.1.0 */
+#define OLD_IMAGE "pictures" /* name of the tensor `image` in model files before 0.1.0 */
 
 static const dg_recipe *recipe;
 static dg_model m;

@@ -116,8 +116,8 @@ static void check_gains(const char *name)
     }
 }
 
-/* The model families bilinear, residual and r3gan have no norm, gradient penalties, and no tanh in the last layer.
- * Their variants -spectral have spectral norm in all layers of D with weights. */
+/* The models bilinear, residual and r3gan have no norm but gradient penalties, and no tanh in the last layer. Models
+ * whose name ends with -spectral have spectral norm in all layers of D with weights. */
 static void check_no_norm(const char *name)
 {
     static dg_model spectral;

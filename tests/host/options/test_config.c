@@ -199,7 +199,7 @@ static void test_results(void)
     free(got);
 }
 
-/* When a run resumes, these options are compared with those in its checkpoint. */
+/* Options that --resume compares with the options in the checkpoint. */
 static void test_old_results(void)
 {
     static const char *const key[] = {"batch",     "lr",        "lr-d",     "lr-g",        "beta1",      "beta2",

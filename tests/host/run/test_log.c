@@ -54,8 +54,8 @@ static void test_format(void)
     dg_rundir_close(&r);
 }
 
-/* Compares the log of a 12-step run with that of a run that ends after `written` steps and a partial line, and then
- * resumes at step `checkpoint`. Both runs must give equal files. */
+/* Compares the logs of a run of 12 steps and of a run that is cut after `written` steps and a partial line and resumes
+ * at step `checkpoint`. */
 static void test_resume(void)
 {
     dg_rundir r = open_run("whole");
@@ -188,7 +188,7 @@ static void test_order(void)
     }
 }
 
-/* A sparse log is truncated. Reading it needs no more memory than its data. */
+/* Opening a sparse log truncates it and needs no more memory than its data. */
 static void test_sparse(void)
 {
     struct rusage use;

@@ -83,7 +83,7 @@ static void test_go_back(void)
     dg_rundir_close(&r);
 }
 
-/* The next start undoes a killed rewind before the newest checkpoint was replaced, and completes it afterwards. */
+/* If a rewind is killed before it replaces the newest checkpoint, the next start undoes it, otherwise completes it. */
 static void test_cut_off(void)
 {
     char moved[64];
@@ -234,7 +234,7 @@ static void test_hostile(void)
     dg_rundir_close(&r);
 }
 
-/* A run can be rewound to a checkpoint with any name. During the rewind, the program uses a name of its own for it. */
+/* A run can be rewound to a checkpoint with any name, which gets another name during the rewind. */
 static void test_go_back_to_copy(void)
 {
     char moved[64];

@@ -184,7 +184,7 @@ static void has_its_rows(dg_err e)
     dg_rundir_close(&r);
 }
 
-/* Runs each_call. Then, for each k, all file operations from the k-th on fail. */
+/* Runs each_call, and then lets all file operations from the k-th on fail, for each k. */
 static long each(const char *what, void (*before)(void), dg_err (*act)(void), void (*after)(dg_err))
 {
     return each_call(what, before, act, after) + each_of(what, FILES, true, before, act, after);

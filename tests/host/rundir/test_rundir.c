@@ -132,7 +132,7 @@ static void test_refusals(void)
     DG_CHECK(temp_holds(temp_path("file"), "x"));
 }
 
-/* The directory of a run is moved, removed or replaced. The run still writes to its original directory. */
+/* If the directory of a run is moved, removed or replaced, the run still writes to the original directory. */
 static void test_replaced(void)
 {
     dg_rundir r, second;
@@ -282,7 +282,7 @@ static void test_abandon(void)
     refuses("old/third", false, DG_USAGE, "");
 }
 
-/* Several times, twenty processes open one run. The winner is killed, so that each round has a stale lock. */
+/* Several times, twenty processes open one run, and the successful one is killed, which leaves a stale lock. */
 static void test_race(void)
 {
     enum { PROCESSES = 20, ROUNDS = 10 };
