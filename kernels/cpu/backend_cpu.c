@@ -62,8 +62,7 @@ enum { PIECE = 1 << 20, HUGE_PAGE = 2 << 20 };
 
 enum { RESERVE = 12 << 20 };
 
-/* If the process has no memory limit, the machine's total memory is reported as free, because other programs may
- * release memory. */
+/* Without a memory limit of the process, all memory is reported as free, because other programs may release memory. */
 static dg_err cpu_memory(dg_backend *b, size_t *free_bytes, size_t *total)
 {
     dg_memory_limit l;

@@ -59,8 +59,7 @@ size_t DG_CPU(dg_cpu_conv_scratch)(dg_op_kind kind, const dg_conv_args *a, const
  * if the CPU backend lacks the requested variant, or if that variant does not support the shape. */
 const dg_variant *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_args *a, const dg_variant *asked);
 
-/* Declares two functions per family of CPU ops in DG_OPS: one returns the bytes of scratch memory, the other sets
- * op->tune. */
+/* Declares two functions per CPU op family in DG_OPS: one returns the bytes of scratch memory, one sets op->tune. */
 #define FAMILY(cpu)                                       \
     size_t DG_CPU(dg_cpu_scratch_##cpu)(const dg_op *op); \
     void DG_CPU(dg_cpu_choose_##cpu)(dg_op * op, const dg_variant *asked);

@@ -11,8 +11,7 @@ static void keep_best(double *best, double value)
     if (value > *best) *best = value;
 }
 
-/* Returns the GFLOP/s of `threads` threads. Each measurement takes only a few milliseconds, so that other programs
- * rarely interrupt it. */
+/* Returns the GFLOP/s of `threads` threads. A measurement takes few milliseconds, so interruptions are rare. */
 static double fma_burst(const dg_cpu_table *table, int threads)
 {
     double flops = 0, first = 0, last = 0, sink = 0;

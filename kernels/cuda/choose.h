@@ -16,8 +16,7 @@ dg_err dg_chooser_open(dg_chooser *c, const char *path, dg_type real, const dg_g
 void dg_chooser_close(dg_chooser *c);
 
 /* Sets op->tune, the op's kernel variant, with its origin in `why`: "FILE:12", "shipped sm_90.tune:3" or "rule".
- * Returns NULL, or the reason why no variant can run the op. `also`: the backend's additional check of tuning rows, or
- * NULL. */
+ * Returns NULL, or the reason why no variant can run the op. `also`: an additional check of tuning rows, or NULL. */
 typedef const char *dg_tune_also(const dg_tune *tune);
 const char *dg_chooser_pick(const dg_chooser *c, dg_op *op, dg_tune_also *also);
 

@@ -1,5 +1,4 @@
-/* Loads cuBLAS at its first use and calls it. Only nvcc compiles this file; the GPU simulator replaces it by a file in
- * sim/. */
+/* Loads cuBLAS at its first use. Only nvcc compiles this file; the GPU simulator replaces it by a file in sim/. */
 #include "kernels/cuda/cublas.cuh"
 
 #include <cublas_v2.h>
@@ -10,8 +9,8 @@
 #define DG_TEXT(x) DG_TEXT_OF(x)
 
 /* Products are full fp32, without TF32 and reduced-precision sums. A workspace of fixed size avoids allocations during
- * a stream capture; cuBLAS's manual recommends this size for sm_90. Because there is one handle and one stream, results
- * depend on the arguments only. */
+ * a stream capture; cuBLAS's manual recommends this size for sm_90. One handle and one stream make results
+ * reproducible. */
 static constexpr int WORKSPACE = 32 << 20;
 
 static struct {

@@ -149,8 +149,8 @@ static dg_err capture(gpu *c, dg_plan *p, int runs, captured **out)
     return DG_OK;
 }
 
-/* Marks a plan that has run once. The first run is not captured, because it loads kernels, which some drivers cannot do
- * during a capture. */
+/* Marks a plan that has run once. The first run is not captured, because some drivers cannot load kernels in a
+ * capture. */
 static captured loaded;
 
 /* Captures CUDA graphs of 1, 2, 4, ... runs of a plan. A graph of n runs is captured only after n runs, so that

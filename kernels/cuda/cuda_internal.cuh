@@ -12,8 +12,7 @@ extern "C" {
 #include "core/plan/work.h"
 }
 
-/* Number of pinned staging buffers for copies between host and device. A copy waits until its staging buffer is
- * free. */
+/* Number of pinned staging buffers for copies between host and device. A copy waits until its buffer is free. */
 static constexpr int STAGES = 8;
 static constexpr size_t STAGE_BYTES = 1 << 20;
 
@@ -60,8 +59,7 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
         if (error_ != cudaSuccess) return dg_gpu_report(c, op, #call, error_); \
     } while (0)
 
-/* The macro ENTER begins every backend function. ENTER fails after a fatal error, selects the device, and sets whether
- * launches may overlap. */
+/* The macro ENTER begins every backend function: it fails after a fatal error and selects the device. */
 #define ENTER(c)                                                                 \
     do {                                                                         \
         if ((c)->broken) return dg_fail((c)->broken, "%s", (c)->broken_message); \
@@ -71,12 +69,10 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
 
 dg_err dg_gpu_enqueue(gpu *c, const dg_op *op, cudaStream_t stream);
 dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i, cudaStream_t stream);
-/* Renews the rounded copies of weights (fused.h) that the host or an unfused update has written. Call this function
- * before a plan runs. */
+/* Before a plan runs, renews the rounded copies of weights (fused.h) that the host or an unfused update has written. */
 dg_err dg_gpu_round(gpu *c, const dg_plan *p);
 
-/* Returns in *out the longest graph for at most n runs of a plan, or NULL if the next run uses no graph
- * (cuda_graph.cu). */
+/* Returns in *out the longest CUDA graph for at most n runs of a plan, or NULL if the next run uses no graph. */
 dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out);
 void dg_gpu_graphs_close(gpu *c);
 

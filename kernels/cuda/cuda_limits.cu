@@ -218,8 +218,7 @@ static cudaError_t rate(job *j, kind k, double *best)
     return cudaSuccess;
 }
 
-/* Kernels that are timed in a chain: an empty kernel, a kernel that starts early, and a kernel that elects a last
- * block. */
+/* Kernels that are timed in a chain: an empty kernel, one that starts early, and one that elects a last block. */
 enum link { EMPTY, AFTER, LAST };
 static void launch_link(job *j, link k)
 {

@@ -96,8 +96,7 @@ static dg_err take_stage(gpu *c, int *k)
     return wait_for(c, c->staged[*k]);
 }
 
-/* Copies host memory to a pinned buffer and enqueues the copy to the device. The caller may reuse the host memory at
- * once. */
+/* Copies host memory to a pinned buffer, so that the caller may reuse it, and enqueues the copy to the device. */
 static dg_err put(dg_backend *b, void *dst, const void *host, size_t bytes)
 {
     gpu *c = (gpu *)b;

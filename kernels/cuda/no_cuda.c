@@ -1,5 +1,4 @@
-/* Replaces the CUDA backend in builds without CUDA. The macro DG_NO_CUDA is the reason as text
- * (kernels/cuda/cuda.mk). */
+/* Replaces the CUDA backend in builds without CUDA. The macro DG_NO_CUDA is the reason as text (cuda.mk). */
 #include "core/plan/backend.h"
 
 dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)

@@ -13,8 +13,8 @@ __device__ __forceinline__ void cluster_sync()
 #endif
 }
 
-/* Shared memory of the cluster's block `rank`, starting at the address of `own`. load() reads four floats at an offset
- * that is a multiple of 16 bytes. */
+/* Shared memory of the cluster's block `rank`, from the address of `own` on. load() reads four floats, 16-byte
+ * aligned. */
 struct cluster_memory {
     uint32_t start;
 

@@ -21,12 +21,10 @@
 
 static __device__ __forceinline__ int dg_warp_lane() { return (int)threadIdx.x % 32; }
 
-/* Returns v through a shuffle, so that ptxas does not recompute v from threadIdx in loops. All lanes of the warp must
- * call dg_settled(). */
+/* Returns v through a shuffle by all lanes of a warp, so that ptxas does not recompute v from threadIdx in loops. */
 static __device__ __forceinline__ int dg_settled(int v) { return __shfl_xor_sync(0xffffffffu, v, 0); }
 
-/* For reads by rows, each lane passes the address of one 16-byte unit of A (16 positions) or of B (twice 8
- * positions). */
+/* For reads by rows, each lane passes the address of one 16-byte unit of A (16 positions) or B (twice 8 positions). */
 static __device__ __forceinline__ int dg_row_of_a() { return dg_warp_lane() % 16; }
 static __device__ __forceinline__ int dg_plane_of_a() { return dg_warp_lane() / 16; }
 static __device__ __forceinline__ int dg_row_of_b() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
@@ -41,8 +39,7 @@ static __device__ __forceinline__ int dg_columns_plane_of_b() { return dg_warp_l
 
 /* Tensor-core products of one warp (mma.sync); wgmma.cuh declares equal members for warpgroups. `there`: the
  * architecture supports the products. `fused`: fused kernels use the products. `scaled`: operands are multiplied by a
- * power of two before rounding, and sums are divided by this power. `k`: number of terms that one instruction adds to a
- * sum. */
+ * power of two before rounding, and sums are divided by this power. `k`: number of terms per instruction and sum. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define DG_MMA_BEFORE_SM_80 1
 #else
@@ -54,8 +51,7 @@ struct dg_mma_bf16 {
     /* position p of an odd plane of weights is stored at p ^ swap; spacing: unused units after each plane */
     static constexpr int swap = 4, spacing = 0;
 
-    /* Addresses of a lane's units of A (in a patch of type P) and B. Only wgmma.cuh uses the strides of B, for
-     * descriptors. */
+    /* Addresses of a lane's units of A (in a patch of type P) and B. Only wgmma.cuh uses the strides of B. */
     template <class P> using place_of_a = const uint4 *;
     using place_of_b = const uint4 *;
     template <class P> static __device__ __forceinline__ const uint4 *a_at(const uint4 *unit) { return unit; }
@@ -83,8 +79,8 @@ struct dg_mma_fp16 : dg_mma_bf16 {
     static constexpr bool there = true, fused = true, scaled = true;
 #endif
 
-    /* Clamps finite values to the range of fp16, because an infinite gradient would end the run. Infinity and NaN are
-     * unchanged. */
+    /* Clamps finite values to the range of fp16, because an infinite gradient would end the run. Keeps infinity and
+     * NaN. */
     static __device__ __forceinline__ float within(float v)
     {
         return fabsf(v) > 65504 && fabsf(v) <= FLT_MAX ? copysignf(65504, v) : v;
@@ -102,7 +98,7 @@ struct dg_mma_fp16 : dg_mma_bf16 {
 
 static __device__ __forceinline__ float dg_power_of_two(int n) { return __int_as_float((127 + n) << 23); }
 
-/* A warp's 16*MI x 8*NJ sums in arithmetic E. c[i][j] is at rows 16i + g and 16i + g + 8, columns 8j + 2t and 8j + 2t +
+/* A warp's 16*MI x 8*NJ sums in arithmetic E. c[i][j]: rows 16i + g and 16i + g + 8, columns 8j + 2t and 8j + 2t +
  * 1. */
 template <class E, int MI, int NJ> struct dg_sums {
     float c[MI][NJ][4];

@@ -1,12 +1,11 @@
 /* Instructions of tensor cores. Fragment layouts: PTX ISA, "Matrix fragments for mma.m16n8k*". An instruction that the
- * architecture lacks is compiled to a trap; launchers choose variants by compute capability. Part of dev.cuh; the
- * simulator's versions are in sim/. */
+ * architecture lacks is compiled to a trap. Part of dev.cuh; the simulator's versions are in sim/. */
 #ifndef DG_TENSOR_CUH
 #define DG_TENSOR_CUH
 
 /* Loads four 8x8 matrices of 16-bit elements (ldmatrix). Lane i passes the 16-byte aligned address of row i % 8 of
- * matrix i / 8. In lane i, r[m] is elements 2 (i % 4) and 2 (i % 4) + 1 of row i / 4 of matrix m; with _trans, of the
- * transposed matrix. */
+ * matrix i / 8. In lane i, r[m] is elements 2 (i % 4) and 2 (i % 4) + 1 of row i / 4 of matrix m (_trans:
+ * transposed). */
 __device__ __forceinline__ void ldsm_x4(uint32_t (&r)[4], const void *row)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
@@ -87,8 +86,7 @@ __device__ __forceinline__ uint32_t to_fp16x2(float low, float high)
     return r;
 }
 
-/* Approximations of 1 / x, 1 / sqrt(x) and 2^x to about one unit in the last place; subnormal numbers are flushed to
- * 0. */
+/* Approximations of 1 / x, 1 / sqrt(x) and 2^x to about one unit in the last place; flushes subnormal numbers to 0. */
 __device__ __forceinline__ float near_reciprocal(float x)
 {
     float r;

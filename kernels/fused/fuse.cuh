@@ -178,16 +178,14 @@ static __host__ __device__ __forceinline__ float *dg_rows_of(float *parts, int b
 }
 
 /* Merged partial sums of two adjacent channels. For stats, n is the number of values, a the sum of their deviations
- * from `shift`, and b the sum of the squared deviations. To avoid cancellation, shift is the mean of the first block's
- * values. */
+ * from `shift`, and b the sum of the squared deviations. To avoid cancellation, shift is the first block's mean. */
 struct dg_merged {
     float n, shift[2], a[2], b[2];
 };
 
 /* All threads of a block merge the partial sums of blocks first .. first + count - 1. The threads are divided into
  * slots: slot s adds blocks s, s + slots, ..., and slot 0 returns the result. While the last block merges, the rest of
- * the GPU is idle. The code is short and loads are batched by eight to reduce the latency of instruction fetches and
- * loads. */
+ * the GPU is idle. Short code and loads in batches of eight reduce the latency. */
 template <int NT>
 static __device__ __forceinline__ dg_merged dg_merge_parts(bool stats, float *parts, const float *rows, int first,
                                                            int count, int c, int C, int lanes, float *room)

@@ -94,8 +94,7 @@ static bool weights_stay(const dg_plan *p, const dg_launch *l)
     return true;
 }
 
-/* Returns the bytes of a network's weights, including gaps between tensors. *first: offset of the weights in the
- * arena. */
+/* Returns the bytes of a network's weights, including gaps between tensors. *first: offset of the weights. */
 static size_t weights_of(const dg_arena *a, int net, size_t *first)
 {
     size_t end = 0;

@@ -7,8 +7,7 @@
 
 dg_fused_family dg_fused_family_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
 
-/* Return NULL, or the reason why the kernel family cannot run the convolution (fused_mma.c, fused_thin.c,
- * fused_dense.c). */
+/* Return NULL, or the reason why the kernel family cannot run the convolution. */
 const char *dg_fused_mma_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu);
 const char *dg_fused_thin_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu);
 const char *dg_fused_dense_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu);
@@ -27,8 +26,7 @@ typedef struct {
 dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
 /* Returns the number of clusters per statistics group whose partial sums an epilogue (fuse.cuh) merges first, or 0 if
- * one block can load all partial sums. `per_group`: blocks per group and column of tiles; channels: channels per
- * tile. */
+ * one block can load all partial sums. `per_group`: blocks per group and column of tiles. */
 enum { DG_EPILOGUE_CLUSTER = 16, DG_EPILOGUE_VALUES = 128 * 64 };
 static inline DG_HD int dg_epilogue_clusters(int per_group, int groups, int channels)
 {

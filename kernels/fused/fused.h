@@ -82,8 +82,7 @@ typedef struct {
     /* For forward thin convolutions: the first gather.N images are read from the dataset and also written to gather.x
      * == in.x. Requires dg_gather_is_signed (gather.h). */
     dg_gather_args gather;
-    /* Kernel family dense: the kernel draws the random latents y and writes them to noise.z == in.x. If noise.n is 0,
-     * the kernel reads y instead. */
+    /* Kernel family dense: the kernel draws random latents y into noise.z == in.x, or reads y if noise.n is 0. */
     dg_noise_args noise;
     /* the two previous launches do not write w, so kernels of mma and thin_mma may read w before these launches end */
     bool early;
@@ -93,8 +92,8 @@ typedef struct {
     unsigned *counters; /* array of dg_fused_size.counters elements, all 0 before and after every launch */
 } dg_fused_conv;
 
-/* Fused head: D's last layer (one logit per image), the loss, and the gradient back through the norm and activation
- * before this layer. */
+/* Fused head: D's last layer (one logit per image), the loss, and the gradient through the norm and activation
+ * before. */
 typedef struct {
     dg_prologue in; /* prologue norm or plain, shape (N, pixels, C) */
     int N, pixels, C;

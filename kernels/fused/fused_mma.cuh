@@ -25,8 +25,7 @@ struct dg_fused_mma {
     int split, channels;
     const void *rounded;
     void *factors;
-    unsigned share; /* bit mask of the channel slices whose rounded input the first column of tiles stores in
-                     * `factors` */
+    unsigned share; /* bit mask of the channel slices of its input that the first column of tiles stores */
     bool early;     /* the first weights are loaded before grid_dependency_wait() */
     float *result, *sums, *parts;
     unsigned *columns, *tiles;
@@ -39,8 +38,8 @@ static __device__ __forceinline__ dg_channel dg_channel_times(const dg_channel &
     return {k.scale * by, k.tilt * by, k.shift * by};
 }
 
-/* Fills the table of prologue coefficients of this block's channels. If the arithmetic is scaled, values are multiplied
- * by 2^shift. */
+/* Fills the table of prologue coefficients of this block's channels, multiplied by 2^shift if the arithmetic is
+ * scaled. */
 template <class G>
 static __device__ __forceinline__ void dg_fused_table(float *table, const dg_prologue &s, int group, int first,
                                                       int count, int C, int shift)
@@ -57,8 +56,7 @@ static __device__ __forceinline__ void dg_fused_table(float *table, const dg_pro
     }
 }
 
-/* Sums each of eight values over the lanes of a warp that have equal lane % 4. A lane returns the sum of value v[lane
- * / 4]. */
+/* Sums each of eight values over the lanes of a warp with equal lane % 4. A lane returns the sum of v[lane / 4]. */
 static __device__ __forceinline__ float dg_fold(const float (&v)[8])
 {
     const int lane = dg_warp_lane();

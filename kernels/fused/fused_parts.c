@@ -103,8 +103,7 @@ static int head_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out)
     return 1;
 }
 
-/* Operands that no convolution has rounded are rounded by an additional kernel, which is a separate entry of the cost
- * model. */
+/* An additional kernel, with its own cost, rounds the operands that no convolution has rounded. */
 static int update_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out)
 {
     const dg_fused_update u = dg_fused_update_of(p, l);

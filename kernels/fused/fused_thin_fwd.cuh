@@ -11,9 +11,8 @@
 #include "kernels/fused/fuse.cuh"
 #include "kernels/ops/gather/gather.cuh"
 
-/* Loads the patch of tile (image, a0, b0) with all loads in flight together. Each lane loads packs of four contiguous
- * values, aligned to four values in memory. If `writes` is set, the tile's pixels from the dataset, without the border,
- * are also written to the batch. */
+/* Loads the patch of tile (image, a0, b0) with all loads in flight together. Each lane loads packs of four contiguous,
+ * aligned values. If `writes` is set, the tile's pixels without the border are also written to the batch. */
 template <class fwd>
 static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gather_args &g, const dg_conv_args &a,
                                                     int image, int a0, int b0, bool writes)
@@ -27,8 +26,7 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
     const int width = a.W * CI, first = 2 * b0 * CI - 4 + place, top = 2 * a0 - 1 + warp;
     const bool drawn = image < g.N, wide = width % 4 == 0;
     auto there = [=](int k) { return warp + k * warps < rows && (unsigned)(top + k * warps) < (unsigned)a.H; };
-    auto inside = [=](int s, int e) { /* true if value e of pack s is in the image; in wide rows, either all four values
-                                         of a pack are in the image or none */
+    auto inside = [=](int s, int e) { /* true if value e of pack s is in the image */
                                       return place + 128 * s < line + border &&
                                              (unsigned)(first + 128 * s + e) < (unsigned)width;
     };
@@ -101,8 +99,7 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
         });
 }
 
-/* Stores the block's partial sums per channel, reduced by shuffles within warps and in shared memory ([NT /
- * 32][channels][2]) between warps. */
+/* Stores the block's partial sums per channel, reduced by shuffles and then in shared memory [NT / 32][channels][2]. */
 template <class fwd>
 static __device__ __forceinline__ void dg_thin_leave(float *shared, const dg_fused_conv &f,
                                                      float (&sum_g)[fwd::CHANNELS], float (&sum_gx)[fwd::CHANNELS],

@@ -21,8 +21,7 @@ enum {
 /* Counters of finished consumer blocks, and of weights that are not finite. */
 enum { DG_UPDATE_DONE, DG_UPDATE_BAD, DG_UPDATE_COUNTERS };
 
-/* Number of shared memory stages in weight gradients on tensor cores. Two stages of fp16 fill Turing's 64 KB per
- * block. */
+/* Number of shared memory stages of jobs on tensor cores. Two stages of fp16 fill Turing's 64 KB per block. */
 #define DG_UPDATE_STAGES(scaled) ((scaled) ? 2 : 4)
 
 typedef struct {
@@ -59,14 +58,12 @@ void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out);
 
 dg_update_work dg_update_work_of(const dg_update_job *j);
 
-/* Writes the indices of the update's weight gradients (jobs) to `place`, the job with the longest time per block
- * first. */
+/* Writes the indices of the jobs (weight gradients) to `place`, the job with the longest time per block first. */
 void dg_update_order(const dg_fused_update *u, const dg_update_work *work, int *place);
 
 const char *dg_prologue_name(const dg_prologue *s);
 
-/* Return entries of the cost model (core/tune/cost.h): for the producer blocks of a job, and the consumers of n
- * weights. */
+/* Return cost model entries (core/tune/cost.h): for the producer blocks of a job, and the consumers of n weights. */
 struct dg_cost_part;
 void dg_update_part(const dg_update_work *w, dg_math math, struct dg_cost_part *out);
 void dg_update_adam_part(const dg_update_work *work, int jobs, int64_t n, dg_math math, struct dg_cost_part *out);

@@ -16,8 +16,8 @@ static __device__ __forceinline__ int dg_update_unit(const dg_update_work &w, in
     return (int)(each * (unsigned)part + (units - each * parts) * (unsigned)part / parts);
 }
 
-/* Family thin: a thread sums four channels of y in one column of pixels. While a tile is summed, the next tile is
- * loaded into registers. */
+/* Family thin: a thread sums four channels of y in one column of pixels, while it loads the next tile into
+ * registers. */
 
 template <int CI>
 static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, int tile, int part, float *out)
@@ -87,8 +87,8 @@ static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, i
     sums.finish(patch, out, co0, a.Co);
 }
 
-/* Family gemv: a warp has 128 weights of one channel of y. Each weight has eight sums, added at the end; sum i adds
- * images i, i + 8, ... */
+/* Family gemv: a warp sums 128 weights of one channel of y. Each weight has eight sums; sum i adds images i, i + 8,
+ * ... */
 
 static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, int tile, float *out)
 {

@@ -123,8 +123,7 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
                 if (chunk >= chunks) break;
                 cp_async_wait<STAGES - 2>();
                 E::publish();
-                __syncthreads(); /* in all threads, this piece of the operands has arrived, and the next stage is
-                                  * free */
+                __syncthreads(); /* this piece of the operands has arrived, and the next stage is free */
                 if (E::warps > 1) Products::multiply(stage);
                 if (chunk + STAGES - 1 < chunks) fetch((stage + STAGES - 1) % STAGES);
                 cp_async_commit();

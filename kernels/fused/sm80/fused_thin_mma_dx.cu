@@ -3,10 +3,10 @@
  * M = positions of y, N = 16 taps x CI channels, K = Co: each value of y is multiplied once. A value of x is the sum
  * over four positions of y. Step (a, b) computes the four pixels in rows 2a - 1 and 2a and columns 2b - 1 and 2b:
  *   x[2a - 1 + py, 2b - 1 + px] = r[a, b](py, px) + r[a - 1, b](2 + py, px) + r[a, b - 1](py, 2 + px)
- *                               + r[a - 1, b - 1](2 + py, 2 + px). The term r[a, b](ky, kx) is the product of position
- *                                 (a, b) of y and tap (ky, kx), or 0 outside of y. A matrix product from four positions
- *                                 of y to four pixels would be slower: if CI is 3, it pads 12 columns to 16, and it
- *                                 rounds each value of y four times.
+ *                               + r[a - 1, b - 1](2 + py, 2 + px).
+ * The term r[a, b](ky, kx) is the product of position (a, b) of y and tap (ky, kx), or 0 outside of y. A matrix product
+ * from four positions of y to four pixels would be slower: if CI is 3, it pads 12 columns to 16, and it rounds each
+ * value of y four times.
  *
  * Four lanes load 16 channels of a position, 16 bytes each, directly into registers, without shared memory. Lane t of
  * these four lanes computes column t of the taps. Each warp passes its sums for the row below to the next warp;
@@ -99,8 +99,7 @@ template <int CI_, bool ROUNDED> struct thin_dx {
         const dg_pack<float, 2> low = dg_widened(q.w[0]), high = dg_widened(q.w[1]);
         return {{low.v[0], low.v[1], high.v[0], high.v[1]}};
     }
-    /* Multiplies two of the lane's positions. The cases with and without a norm are separate code, because one code
-     * path would need register moves. */
+    /* Multiplies two of the lane's positions. Separate code with and without a norm avoids register moves. */
     __device__ __forceinline__ void multiply(const values &from, int p0, int chunk, const dg_prologue &in,
                                              const uint32_t *weight, const float *table)
     {

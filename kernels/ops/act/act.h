@@ -96,8 +96,7 @@ INLINE real act_dx_of(const dg_act act, real dy, real y, real factor)
     return (real)NAN;
 }
 
-/* Calls a function whose loop is compiled per activation: its first argument, `act`, is a constant. Piecewise linear
- * activations share a loop. */
+/* Calls a function with a constant `act` as its first argument. Piecewise linear activations share a loop. */
 #define WITH_ACT(which, function, ...)                                 \
     do {                                                               \
         switch (which) {                                               \

@@ -14,8 +14,7 @@ static double terms(const dg_op *op)
     return (double)a->N * a->Ho * a->Wo;
 }
 
-/* Returns the error of a sum due to subnormal fp16 operands. Subnormal fp16 numbers are multiples of 2^-24, so each has
- * an error of at most 2^-25. */
+/* Returns the error of a sum due to subnormal fp16 operands, which have an error of at most 2^-25 each. */
 static double fp16_steps(const dg_op_values *v)
 {
     const dg_conv_args *a = &v->op[1]->u.conv;
@@ -51,8 +50,7 @@ static dg_err limits(const dg_op_values *v)
     return DG_OK;
 }
 
-/* Fractions of the peak rate that Winograd's products and transforms reach. The transforms are additions bound by loads
- * and stores. */
+/* Fractions of the peak rate that Winograd's products and transforms reach. Loads and stores limit the transforms. */
 #define FILTERED 0.7
 #define TRANSFORM 0.25
 

@@ -21,8 +21,7 @@ typedef struct {
     double loss, prob, slope;
 } term;
 
-/* Cross entropy. Computes sigmoid(l) - target without cancellation, so that the gradient of a confident logit is
- * exact. */
+/* Cross entropy. Computes sigmoid(l) - target without cancellation, so that gradients of confident logits are exact. */
 INLINE term cross_of(double l, double target)
 {
     const double e = exp(-fabs(l));

@@ -15,8 +15,8 @@ static bool mirrored(const dg_gather_args *a, int n)
 
 enum { MANY = 1 << 15 }; /* min number of values for which several threads are faster */
 
-/* PERIOD is a multiple of every number of channels and of lanes, so value i of an image has the channel of value i %
- * PERIOD. */
+/* PERIOD is a multiple of all numbers of channels and lanes, so values i and i % PERIOD of an image have equal
+ * channels. */
 enum { PERIOD = 48 };
 
 typedef struct {

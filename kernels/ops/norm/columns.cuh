@@ -4,8 +4,7 @@
  * `lanes` adjacent packs of n channels; thread = slot * lanes + lane, and slot s adds rows s, s + slots, ... of the
  * chunk, so that a warp reads contiguous memory. A thread adds a run of a few rows in type real, and adds the sums of
  * its runs in double. Sums over a chunk are finished in shared memory by a tree, stored to scratch in double, and
- * merged by one warp per channel in the order of the chunks. Chunks and trees depend on the shape and the block
- * only. */
+ * merged by one warp per channel in the order of the chunks. Chunks and trees depend on shape and block only. */
 #ifndef DG_COLUMNS_CUH
 #define DG_COLUMNS_CUH
 

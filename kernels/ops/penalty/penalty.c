@@ -1,5 +1,4 @@
-/* Ops of gradient penalties. Threads divide images or pieces of images, so sums do not depend on the number of
- * threads. */
+/* Ops of gradient penalties. Threads divide images, or pieces of images whose number depends on the shape only. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/ops/penalty/penalty.h"
 

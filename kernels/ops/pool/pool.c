@@ -90,8 +90,7 @@ typedef int32_t number;
 #endif
 typedef real values __attribute__((vector_size(LANES * sizeof(real))));
 typedef number numbers __attribute__((vector_size(LANES * sizeof(real))));
-typedef uint16_t halves __attribute__((vector_size(LANES * sizeof(uint16_t)))); /* gcc narrows vectors faster in two
-                                                                                 * steps */
+typedef uint16_t halves __attribute__((vector_size(LANES * sizeof(uint16_t)))); /* gcc narrows faster in two steps */
 typedef uint8_t places __attribute__((vector_size(LANES)));
 
 /* The indices of eight channels are bytes of one integer, because gcc widens the bytes of a vector one by one. */
@@ -123,8 +122,8 @@ INLINE void by_lanes(const dg_pool_args *a, const spot *s, some_channels *some)
     for (int c = 0; c < a->C && a->C >= LANES; c += LANES) some(a, s, a->C - c < LANES ? a->C - LANES : c, LANES);
 }
 
-/* Finds the largest value and its index without branches, which would be unpredictable. If there are NaNs, the first
- * NaN is the result. */
+/* Finds the largest value and its index without branches, which would be unpredictable. The first NaN is the
+ * largest. */
 INLINE void largest_of(const dg_pool_args *a, const spot *s, int c0, const int n)
 {
     values best = {0};

@@ -1,5 +1,4 @@
-/* Spectral norm of weights and its gradient. One thread sums each column or row of a product with W in double; lengths
- * are summed in index order. */
+/* Spectral norm of weights and its gradient. One thread sums each column or row of a product with W in double. */
 #include "kernels/cpu/cpu.h"
 
 #include <math.h>

@@ -1,6 +1,5 @@
-/* Variants of the CPU convolution: functions that return their scratch size in bytes, and functions that run them. The
- * scratch size depends on the shape only. The number of workspaces in the scratch memory limits the number of
- * threads. */
+/* CPU convolution variants: functions that return their bytes of scratch memory, and functions that run the variant.
+ * The scratch size depends on the shape only; its number of workspaces limits the number of threads. */
 #ifndef DG_CONV_INTERNAL_H
 #define DG_CONV_INTERNAL_H
 

@@ -148,8 +148,7 @@ typedef void dg_transform(const real *const *from, int channels, real *to, size_
         for (ptrdiff_t c = 0; c < channels; c += DG_LANES) one(n, from, c, to + c, step);                       \
     }
 
-/* Transforms any number of channels. from: array of `count` pointers to the first channel. A last, partial vector is
- * copied. */
+/* Transforms any number of channels. from: `count` pointers to first channels. A last, partial vector is copied. */
 static inline void dg_whole_and_rest(dg_transform *transform, const real **from, int count, int channels, real *to,
                                      size_t step)
 {
@@ -183,16 +182,14 @@ static inline void dg_fetch(const real *from, ptrdiff_t count, const real *end)
     for (ptrdiff_t i = 0; i < count; i += 64 / (ptrdiff_t)sizeof(real)) __builtin_prefetch(from + i, 0, 2);
 }
 
-/* Returns a distance in reals between arrays that are read together: an odd number of cache lines, because multiples of
- * 4 KB map to few sets of L1. */
+/* Returns the distance in reals between arrays that are read together: an odd number of cache lines, for L1's sets. */
 static inline size_t dg_odd_lines(size_t reals)
 {
     size_t line = 64 / sizeof(real);
     return ((reals + line - 1) / line | 1) * line;
 }
 
-/* Returns the points per axis for r taps and an H x W output. For two taps, the larger tile is used unless it costs
- * more. */
+/* Returns the points per axis for r taps and an H x W output. Two taps use the larger tile unless it costs more. */
 static inline int dg_winograd_points(int r, int H, int W)
 {
     if (r == 3) return 6;

@@ -1,13 +1,13 @@
 /* Winograd weight gradient (conv_winograd.h), for K = 2S, or K = 3 and S = 1.
  *   V[phase][frequency][tile][channel]: transformed x, a block of input channels, S phases of one row.
- *   Z[frequency][tile][channel]: transformed y, a chunk of output channels. Products V * Z are summed over the tiles of
- *     a piece. For two taps, M[frequency][DG_MR][NR] of one tile of w stays in L1, is transformed to 2 x 2 taps and
- *     added to a copy of w. For three taps, blocks are wide, because each block transforms all of y; a copy holds sums
- *     of frequencies, which are transformed once at the end.
+ *   Z[frequency][tile][channel]: transformed y, a chunk of output channels.
+ * Products V * Z are summed over the tiles of a piece. For two taps, M[frequency][DG_MR][NR] of one tile of w stays in
+ * L1, is transformed to 2 x 2 taps and added to a copy of w. For three taps, blocks are wide, because each block
+ * transforms all of y; a copy holds sums of frequencies, which are transformed once at the end.
  *
  * Threads divide the work by blocks of input channels, rows of phases, and slices: ranges of pieces (a few images, or a
- * band of an image). Each slice sums into its own copy; the copies are added in order. The number of slices depends on
- * shapes only. */
+ * band of an image). Each slice sums into its own copy; the copies are added in order. Shapes determine their
+ * number. */
 #include "kernels/ops/conv/cpu/conv_winograd.h"
 
 #include <omp.h>
@@ -228,7 +228,7 @@ static void add_piece_to_taps(const job *j, const real *V, const real *Z, real *
         }
 }
 
-/* For three taps, stores or adds a piece's products of a chunk to copy[frequency][co][ci..], in chains of CHAIN
+/* For three taps, stores or adds products of a piece and chunk to copy[frequency][co][ci..], in chains of CHAIN
  * tiles. */
 static void add_piece(const job *j, const real *V, const real *Z, real *copy, int tiles, int block, int chunk, int add)
 {

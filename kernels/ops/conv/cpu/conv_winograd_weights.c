@@ -38,8 +38,7 @@ static dg_square_row load_some(const real *from, int n)
     return *(const dg_square_row *)all;
 }
 
-/* Forward: computes the transformed weights U of DG_SQUARE output channels co0.. and one input phase. Vectors of w run
- * over ci, vectors of U over co. */
+/* Forward: computes the transformed weights U of DG_SQUARE output channels from co0 on and one input phase. */
 static void weights_forward(const job *j, real *panel, int co0, int py, int px)
 {
     int r = j->taps, K = r * j->S, n = dg_min(DG_SQUARE, j->Co - co0);
@@ -65,8 +64,7 @@ static void weights_forward(const job *j, real *panel, int co0, int py, int px)
     }
 }
 
-/* Backward: computes the transformed weights U of one output phase and block, with taps in descending order. Vectors
- * run over the channels of x. */
+/* Backward: computes the transformed weights U of one output phase and block, with taps in descending order. */
 static void weights_backward(const job *j, real *panel, int block, int py, int px)
 {
     int r = j->taps, K = r * j->S;

@@ -103,8 +103,8 @@ static const char *check_direct(const dg_op *op, dg_tune *t, dg_type real, const
     return why;
 }
 
-/* Counts the work of kernels with one thread or warp per result. Loads hit the cache, because neighbouring threads use
- * one of the two operands together. */
+/* Counts the work of kernels with one thread or warp per result. Neighbouring threads share one operand in the
+ * cache. */
 static void direct_work(const dg_op *op, dg_work *w)
 {
     const dg_conv_product p = dg_conv_product_of(op->kind, &op->u.conv);

@@ -1,5 +1,4 @@
-/* Variants mma and wgmma, convolutions on tensor cores: supported shapes, precisions and tiles, and the tile's
- * choice. */
+/* Variants mma and wgmma, convolutions on tensor cores: supported shapes and precisions, and the choice of a tile. */
 #include "kernels/ops/conv/cuda/conv_rows.h"
 
 #include <math.h>

@@ -24,8 +24,7 @@ struct dg_maps {
     int rows, cols, channels;
 };
 
-/* Returns the cell (square of positions) with this number. side: positions per edge; rows x cols: positions of a
- * map. */
+/* Returns cell (square of positions) `number`. side: positions per edge; rows x cols: positions of a map. */
 static __device__ __forceinline__ dg_cell dg_cell_of(int number, int side, int rows, int cols)
 {
     const int down = dg_div_up(rows, side), across = dg_div_up(cols, side), line = number / across;
@@ -186,8 +185,7 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
             }
         }
     }
-    /* True if the cell at `at` stores row (or column) i of its patch. Other cells store this cell's border rows, except
-     * at the map's end. */
+    /* True if the cell at `at` stores row (or column) i of its patch. Other cells store rows of its border. */
     static __device__ __forceinline__ bool is_own(int i, int at, int size)
     {
         return (i > 0) & ((i <= P::scale * P::piece::side) | (at + P::piece::side >= size / P::scale));
@@ -204,8 +202,7 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
         below = factor;
     }
     /* Makes the loader also store the rounded values of its cells to `to`. Every column of tiles loads all cells, so
-     * each column stores only some slices of the channels. share: bit mask of the slices that the first column
-     * stores. */
+     * each column stores only some slices of the channels. share: bit mask of the first column's slices. */
     __device__ __forceinline__ void keep(void *to, unsigned share)
     {
         kept = (uint4 *)to;
@@ -299,8 +296,7 @@ template <class Job, class G> struct dg_weights {
         return groups % G::stages == 0 ? g % G::stages : (chunk * groups + g) % G::stages;
     }
 
-    /* Copies the rounded weights of the step that is `later` steps after step (chunk, g). EARLY: called before
-     * grid_dependency_wait(). */
+    /* Copies the rounded weights of the step `later` steps after (chunk, g). EARLY: before grid_dependency_wait(). */
     template <bool EARLY> __device__ __forceinline__ void copy_step(int chunk, int g, int later, int chunks)
     {
         const int at = chunk + (g + later) / groups, group = (g + later) % groups, stage = stage_of(at, group);

@@ -7,8 +7,7 @@
 
 #define no dg_variant_no
 
-/* True for 3x3 convolutions with stride 2, which run as 4x4 convolutions of variant mma or wgmma
- * (sm80/conv_mma_odd.cu). */
+/* True for 3x3 convolutions with stride 2, which run as 4x4 convolutions of variant mma or wgmma. */
 static bool by_halving(const dg_conv_args *a) { return a->K == 3 && a->S == 2; }
 static dg_op halving(const dg_op *op)
 {
@@ -130,8 +129,7 @@ static void work(const dg_op *op, dg_work *w)
         h.tune.variant->work(&h, w);
         /* an additional kernel widens weights from 3x3 to 4x4 taps, or narrows their gradient */
         if (!dw || w->split == 1) w->kernels++;
-        /* widening and narrowing move 16 + 9 taps per weight; parts of a sum have 16 taps, but the op's table row
-         * counts 9 */
+        /* widening and narrowing move 16 + 9 taps; parts of a sum have 16 taps, but op.c counts 9 */
         w->moved += weights * (dw && w->split > 1 ? w->split * 2 * (16 - 9) : 16 + 9);
         return;
     }

@@ -245,8 +245,8 @@ static __global__ void DG_BOUNDS(G) fwd_kernel(const dg_conv_args a, float *out,
     }
 }
 
-/* One axis of a phase: outputs start, start + S, ... (count of them); the first output reads input `origin` through
- * the phase's first tap. */
+/* One axis of a phase: `count` outputs start, start + S, ...; the first output reads input `origin` by the first
+ * tap. */
 typedef struct {
     int start, count, origin, taps;
 } axis;

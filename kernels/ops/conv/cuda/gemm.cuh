@@ -10,8 +10,7 @@
 
 #include "kernels/ops/conv/cuda/conv.cuh"
 
-/* One operand of the product. B, T: extent in m (or n) of the tile of a block and of a thread; BK: k per stage;
- * BY_ROWS: k is innermost. */
+/* One operand. B, T: extent in m (or n) of a block's and a thread's tile; BK: k per stage; BY_ROWS: k is innermost. */
 template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
     static constexpr int words = BY_ROWS ? B * (BK + DG_TILED_PAD) : BK * B;
     static constexpr int line = BY_ROWS ? BK + DG_TILED_PAD : B;
@@ -28,8 +27,7 @@ template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
 template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS> struct dg_gemm {
     static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_;
     static constexpr int NT = (BM / TM) * (BN / TN);
-    /* KS: values of k held in registers. UNROLL: unroll factor of the loop over k. Larger values spill registers on
-     * some GPUs. */
+    /* KS: values of k held in registers. UNROLL: unroll factor of the loop over k. Larger values spill registers. */
     static constexpr int KS = TM * TN >= 64 && A_ROWS != B_ROWS ? 2 : 4, UNROLL = TM * TN <= 16 ? BK / KS : 1;
     typedef dg_side<BM, TM, BK, A_ROWS> A;
     typedef dg_side<BN, TN, BK, B_ROWS> B;
@@ -55,8 +53,8 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
         *ty = warp / across * 4 + lane / 8;
     }
 
-    /* Multiplies a stage, KS values of k at a time. An operand stored by rows is read along k; an operand stored by
-     * columns is read once for each k. */
+    /* Multiplies a stage, KS values of k at a time. Operands by rows are read along k, operands by columns once per
+     * k. */
     static __device__ __forceinline__ void multiply(float (&acc)[TM][TN], const float *a, const float *b, int ty,
                                                     int tx)
     {
@@ -105,8 +103,7 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
     }
 
     /* Sets acc to the sum of the products of steps first .. last - 1. `load(tile)` of a loader is called once per step,
-     * in order, and starts the copies of the next step. Dynamic shared memory: stages * stage_bytes; stages: 2, 3 or
-     * 4. */
+     * in order, and starts the copies of the next step. Dynamic shared memory: stages * stage_bytes, 2 to 4 stages. */
     template <class LoadA, class LoadB>
     static __device__ __forceinline__ void run(float (&acc)[TM][TN], LoadA &load_a, LoadB &load_b, int steps,
                                                int stages)
