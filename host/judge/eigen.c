@@ -8,7 +8,7 @@
 
 enum { STEPS = 60 }; /* max QL steps per eigenvalue; an eigenvalue typically needs three */
 
-/* Householder reflection 1 - beta v v' that maps x (n) to (*kept, 0, ...); x becomes v. Returns beta. */
+/* Compute the Householder reflection I - beta v v^T that maps x (n) to (*kept, 0, ...); x becomes v. Returns beta. */
 static double reflect(double *x, size_t n, double *kept)
 {
     double square = 0;
@@ -104,7 +104,7 @@ static void step(double *w, double *e, double *v, size_t n, size_t first, size_t
 
 static bool solve(double *w, double *e, double *v, size_t n)
 {
-    double most = 0; /* scale of the tolerance, because with few images most eigenvalues are 0 */
+    double most = 0; /* largest magnitude; the tolerance is relative to `most`, as many eigenvalues are 0 */
     for (size_t i = 0; i < n; i++) most = fmax(most, fabs(w[i]) + fabs(e[i]));
     for (size_t first = 0; first < n; first++) {
         for (int steps = 0;; steps++) {

@@ -16,7 +16,7 @@ typedef struct {
     int threads;               /* CPU threads, 0: OpenMP's default */
     dg_random_net *random_net; /* NULL: metrics of random-network features are skipped */
     dg_labeller *labeller;     /* NULL: metrics that need a classifier are skipped */
-    const dg_model *gan;       /* the two-sample test trains its discriminator's layout; NULL: no such test */
+    const dg_model *gan;       /* GAN whose discriminator layout the two-sample test trains; NULL: no test */
     dg_backend *backend;
     dg_progress *progress;
 } dg_jury;
@@ -28,7 +28,7 @@ dg_err dg_judge_takes(const dg_model *gan);
 enum { DG_SLICED_LEVELS = 5 };
 
 enum {
-    DG_BESIDE_SWD, /* mean distance of all pyramid levels */
+    DG_BESIDE_SWD, /* mean sliced Wasserstein distance of the pyramid levels */
     DG_BESIDE_LEVEL,
     DG_BESIDE_FRECHET = DG_BESIDE_LEVEL + DG_SLICED_LEVELS,
     DG_BESIDE_RECALL,

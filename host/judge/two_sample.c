@@ -1,4 +1,4 @@
-/* Classifier two-sample test (Lopez-Paz & Oquab 2017): a copy of D's layers is trained on half of the images. */
+/* Classifier two-sample test (Lopez-Paz & Oquab 2017): D's layers, trained on half of the images, classify the rest. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

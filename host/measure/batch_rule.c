@@ -7,7 +7,7 @@
 #include "core/base/plural.h"
 #include "core/base/sort.h"
 
-#define GAIN 1.01  /* min ratio of the best images/s after and before the last FLAT sizes */
+#define GAIN 1.01 /* min ratio of the best images/s of the last FLAT sizes to the best of the earlier sizes */
 #define CLOSE 0.92 /* sizes with at least this part of the best images/s are measured again */
 #define SLOWER 1.1 /* factor on the expected time of a measurement, because other programs may slow the machine */
 #define SURE 0.25  /* part of the allowed loss that measured rates may use; the rest is a margin for noise */
@@ -232,7 +232,7 @@ static dg_err by_search(dg_batch_table *t)
 {
     dg_err e = climb(t);
     if (e || !t->rows) return e;
-    for (int i = 0; i < 2 && !e; i++) e = try_neighbours(t); /* twice, because the choice may change */
+    for (int i = 0; i < 2 && !e; i++) e = try_neighbours(t); /* twice, because the chosen size may change */
     for (int i = 0; i < LOOKS && !e; i++) {                  /* at least two rounds, and more while time is left */
         if (i > 1 && t->machine.elapsed(t->machine.context) > t->limits.seconds / 3) break;
         e = look_again(t);

@@ -9,14 +9,14 @@
  * before it and the two after it. The rate of a batch size is the median of its comparisons. Sizes on which the choice
  * depends are measured again in turn.
  *
- * The rules `usage` and `epoch-time` are published rules (Serizawa and Tatebe 2019, an optimizer for Chainer). Details
- * are chosen so that these two rules reproduce the published results. They train in rounds of a fixed number of steps,
- * with batch size b and stride d. Rule `usage` computes u, the mean of the upper half of the positive GPU utilisation
- * samples (one per second). Every 5 rounds, rule `usage` stops if b changed by at most 5 since the last check. If u >=
- * 99%, b falls by min(d, 10), otherwise b rises by min(d, 10). The stride d becomes d + 1 if b moves in the direction
- * of the last round, otherwise 1. Rule `epoch-time` computes t = (time of a step) * ceil(images / b) and r = (t0 - t) /
- * t0, with t0 = t of round 0. Every 5 rounds, rule `epoch-time` stops if r changed by at most 0.05 since the last
- * check. Otherwise d grows by 1 and b grows by min(d, 10).
+ * The rules `usage` and `epoch-time` are published rules (Serizawa and Tatebe 2019, an optimizer for Chainer).
+ * Unpublished details are chosen so that these two rules reproduce the published results. Both rules train in rounds of
+ * a fixed number of steps, with batch size b and stride d. Rule `usage` computes u, the mean of the upper half of the
+ * positive GPU utilisation samples (one per second). Every 5 rounds, rule `usage` stops if b changed by at most 5 since
+ * the last check. If u >= 99%, b falls by min(d, 10), otherwise b rises by min(d, 10). The stride d becomes d + 1 if b
+ * moves in the direction of the last round, otherwise 1. Rule `epoch-time` computes t = (time of a step) * ceil(images
+ * / b) and r = (t0 - t) / t0, with t0 = t of round 0. Every 5 rounds, rule `epoch-time` stops if r changed by at most
+ * 0.05 since the last check. If rule `epoch-time` does not stop, stride d grows by 1 and batch size b by min(d, 10).
  *
  * Rule `sweep` measures every size of a range and chooses no size. */
 #ifndef DG_BATCH_RULE_H
@@ -29,10 +29,10 @@
 /* The first three rules are in the order of the values of --rule. */
 typedef enum { DG_RULE_SEARCH, DG_RULE_USAGE, DG_RULE_EPOCH_TIME, DG_RULE_SWEEP } dg_batch_rule;
 
-/* One measurement (look) of a batch size, all measurements of a batch size, or a round. */
+/* Row of the table: one measurement (look) of a batch size, all measurements of a batch size, or a round. */
 typedef struct {
     int batch, looks;
-    double ms, median;    /* ms per step; ms: 10th percentile, or mean of a round */
+    double ms, median;    /* ms per step; member ms: 10th percentile, or mean of a round */
     double setup;         /* seconds before the first step */
     double memory;        /* in bytes */
     double busy, of_peak; /* device utilisation, and FLOP/s relative to the device's peak; percent, NaN: unknown */
@@ -42,9 +42,9 @@ typedef struct {
     int from, most;
     int images;
     bool drop_last;  /* skip the short last batch of an epoch */
-    double within;   /* allowed loss, 0.03: 3% of the best rate */
+    double within;   /* allowed loss of images/s; 0.03: 3% of the best images/s */
     int least_steps; /* per epoch */
-    double seconds;  /* time limit of the search, which only the first measurement may exceed */
+    double seconds;  /* time limit of rule search, which only the first measurement may exceed */
     double look;     /* seconds per measurement */
     int step;        /* size step of a sweep; 0: the sizes of rule search */
 } dg_batch_limits;
@@ -60,7 +60,7 @@ enum { DG_BATCH_ROWS = 256 };
 typedef struct {
     dg_batch_limits limits;
     dg_batch_machine machine;
-    dg_batch_row row[DG_BATCH_ROWS]; /* one per batch size, ascending; rules usage and epoch-time: one per round */
+    dg_batch_row row[DG_BATCH_ROWS]; /* one row per batch size, ascending; rules usage and epoch-time: one per round */
     struct {
         int batch;
         double rate;       /* logarithm */

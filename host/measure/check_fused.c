@@ -1,4 +1,4 @@
-/* Fused launches compared with the ops that they replace. */
+/* Compares fused launches with the ops that these launches replace. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -72,7 +72,7 @@ static dg_builder with_averages(const dg_builder *b, dg_plan *plan)
 }
 
 /* Build the plan that recomputes batch norm statistics for the averaged weights, as means over BATCHES batches of z.
- * Each run uses equal z. The first batch has momentum 1, which overwrites the old statistics. */
+ * Every run of this plan draws equal z. The first batch has momentum 1, which overwrites the old statistics. */
 static void statistics_plan(const dg_builder *all, dg_job *job)
 {
     enum { BATCHES = 8 };

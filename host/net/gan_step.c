@@ -1,10 +1,10 @@
-/* The training step of a GAN (Radford et al. 2016; PyTorch's example dcgan), as a list of ops. The list is built once,
- * and the backend runs it in each step. Comments in dg_gan_step are PyTorch equivalents of the ops that follow. B is
- * the batch size, criterion is the loss of --loss, and both networks are in train mode. Differences from the PyTorch
+/* The training step of a GAN (Radford et al. 2016, PyTorch's example dcgan), as a list of ops. The list of ops is built
+ * once; each step runs this list. Comments in dg_gan_step are PyTorch equivalents of the ops that follow. B is the
+ * batch size, criterion is the loss of --loss, and both networks are in train mode. Differences from the PyTorch
  * example:
  *   - One batch of 2B: real images, then samples, in two groups with separate batch statistics.
  *   - No zero_grad(): ops overwrite gradients. One op updates all weights of a network.
- *   - fake.detach(): D's backward pass computes gradients of weights only, except for a gradient penalty. */
+ *   - Instead of fake.detach(), D's backward pass computes only gradients of weights, except for a gradient penalty. */
 #include "host/net/gan_step.h"
 
 #include "core/base/rng.h"
@@ -91,8 +91,8 @@ static void add_loss(dg_job *job, dg_plan *plan, const loss_part *s)
     dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
 }
 
-/* logit_real = D(augment(x)) with the updated D, for a paired loss of G. This forward pass has no backward pass.
- * Momentum 0 keeps D's running statistics, which this step has already updated with x. */
+/* logit_real = D(augment(x)) with the updated D, for a paired loss of G. No backward pass follows this forward pass of
+ * D. Momentum 0 keeps D's running statistics, which this step has already updated with x. */
 static dg_view see_real_again(dg_builder *b, dg_job *job, dg_view seen, int B)
 {
     static const double none = 0;
@@ -110,7 +110,7 @@ void dg_gan_step(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     dg_plan *plan = b->plan = &job->plan[role];
     dg_plan_begin(plan, &job->arena, dg_plan_role_name[role]);
 
-    /* x = next(loader); z = torch.randn(B, latent). Tensor D.x stores x, then fake. */
+    /* x = next(loader); z = torch.randn(B, latent). Tensor D.x stores x, then the samples fake. */
     const dg_view x = {dg_work_row(b, DG_D, (dg_shape){2 * B, S, S, C}, "D.x"), 0};
     const dg_view fake = from(x, (int64_t)B * S * S * C);
     const dg_view z = {dg_work_row(b, DG_G, (dg_shape){B, 1, 1, m->latent}, "G.z"), 0};

@@ -16,7 +16,7 @@ dg_view dg_add_augment(dg_builder *b, dg_job *job, dg_view images, int N, int or
 /* Append the backward op of the augmentation. Returns the gradient of the images from dy, the gradient of D's input. */
 dg_view dg_add_augment_dx(dg_builder *b, dg_job *job, dg_view dy, int N, int order);
 
-/* Indices into dg_metrics. Targets in parentheses are for loss bce. */
+/* Indices into dg_metrics. Loss targets in parentheses are for loss bce. */
 enum {
     DG_LOSS_D_REAL, /* mean loss of D on real images (target 1) */
     DG_LOSS_D_FAKE, /* mean loss of D on samples (target 0) */

@@ -42,7 +42,7 @@ struct dg_job_options {
     double ema_half_life; /* in images */
     int augment;
     double augment_p; /* probability of each augmentation */
-    double schedule;  /* images of the cosine schedule (dg_schedule_step); 0: no schedule, end values are ignored */
+    double schedule;  /* length of the cosine schedule in images; 0: no schedule, end values are ignored */
     double lr_end, beta2_end, r1_end, r2_end; /* end values, 0: no change; lr_end: factor of each learning rate */
     dg_start start;
     double start_sigma, start_bias;
@@ -117,7 +117,7 @@ size_t dg_job_record_bytes(const dg_job *job);
 dg_err dg_job_records(const dg_job *job, const uint8_t *pixels, const int32_t *label, int count, uint8_t **out);
 
 /* Allocate the arena and bind the plans to its memory. data (records) and perm (o.rows indices) are backend memory that
- * the caller owns; NULL if the job does not train. */
+ * the caller owns, or NULL if the job does not train. */
 dg_err dg_job_alloc(dg_job *job, const uint8_t *data, const int32_t *perm);
 void dg_job_free(dg_job *job);
 

@@ -90,7 +90,7 @@ dg_err dg_job_alloc(dg_job *job, const uint8_t *data, const int32_t *perm)
         e = b->alloc_host(b, DG_RING * sizeof *job->states, &states);
     if (e) return e;
     job->states = states;
-    /* memcpy drops const: `outside` is not const, but the ops only read data and perm */
+    /* memcpy drops const, because `outside` is not const; the ops only read data and perm */
     const int images = job->row[DG_ROW_DATA], order = job->row[DG_ROW_PERM];
     if (images >= 0) memcpy(&job->arena.row[images].outside, &data, sizeof data);
     if (order >= 0) memcpy(&job->arena.row[order].outside, &perm, sizeof perm);

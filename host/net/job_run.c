@@ -186,7 +186,7 @@ dg_err dg_job_test(dg_job *job, const uint8_t *records, int n, double *p, double
 
 static const double PI = 3.14159265358979323846;
 
-/* scheduled value: `start` at c = 1, `end` at c = 0; end 0: constant */
+/* Returns a scheduled value: `start` at c = 1, `end` at c = 0; constant if end is 0. */
 static double between(double start, double end, double c) { return end > 0 && c < 1 ? end + (start - end) * c : start; }
 
 void dg_schedule_step(const dg_job_options *o, double images, int batch, dg_step_state *s)

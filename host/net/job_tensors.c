@@ -55,7 +55,7 @@ dg_err dg_job_write(dg_job *job, const dg_job_tensor *t, int row, dg_type type, 
     return e;
 }
 
-/* Draw from N(mean, sigma^2), or uniformly within mean +- `within`. */
+/* Distribution of initial weights: N(mean, sigma^2), or uniform within mean +- `within`. */
 typedef struct {
     double mean, sigma, within;
 } distribution;

@@ -97,7 +97,7 @@ static const char *expand(const char *text, int copy, char out[48])
     return snprintf(out, 48, "%s", all) < 48 ? text : NULL;
 }
 
-/* Get the default PyTorch name of a batch norm: the convolution's with the next number (features.0: features.1). */
+/* Get the default PyTorch name of a batch norm: the convolution's name plus 1 (features.0 -> features.1). */
 static bool name_norm(const char *conv, char out[48])
 {
     size_t n = strlen(conv), digits = 0;

@@ -29,10 +29,10 @@ typedef struct {
     int err_line;
 } dg_model_text;
 
-/* model_keys.c: parse the text into sections; DG_USAGE with the line of the first error. */
+/* Parse the model text into sections (model_keys.c). Returns DG_USAGE with the line of the first error. */
 dg_err dg_model_sections(dg_model_text *t);
 
-/* model_layers.c: sections to layers of t->m, with defaults, repeats, inputs and shapes. */
+/* Convert sections to layers of t->m, with defaults, repeats, inputs and shapes (model_layers.c). */
 dg_err dg_model_layers(dg_model_text *t);
 
 /* Returns the length of a pattern such as {4+2} (first 4, step 2) at the start of text, or 0. */

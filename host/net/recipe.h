@@ -76,7 +76,7 @@ void dg_epoch_add(dg_epoch_metrics *e, const dg_recipe *r, const double value[DG
 dg_metrics dg_epoch_result(const dg_epoch_metrics *e, const dg_recipe *r);
 
 const dg_recipe *dg_recipe_at(int i);
-/* Find the recipe for the model's networks. Returns NULL if there is none. */
+/* Find the recipe for the model's networks. Returns NULL if no recipe has these networks. */
 const dg_recipe *dg_recipe_find(const dg_model *m);
 
 /* Like dg_recipe_find, but returns DG_USAGE if no recipe has the model's networks or the recipe refuses the model. */

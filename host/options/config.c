@@ -1,9 +1,9 @@
 /* Reads config.ini, which stores every option value of a run in one section [run], with the library inih.
  *
- * inih (as Debian builds it) cuts lines at 200 bytes, ends a value at " ;", reads an indented line as a continuation
- * and strips blanks. next_line() therefore drops comments and indentation, and passes a long line in pieces: a first
- * line and continuations. Each cut has a mark on both sides, so that inih neither strips blanks nor finds a comment at
- * the cut. Values with characters that inih would change are written in quotes. */
+ * The library inih, as Debian builds it, cuts lines at 200 bytes, ends a value at " ;", reads an indented line as a
+ * continuation and strips blanks. Therefore next_line() drops comments and indentation, and passes a long line in
+ * pieces: a first line and continuations. Each cut has a mark on both sides, so that inih neither strips blanks nor
+ * finds a comment at the cut. Values with characters that inih would change are written in quotes. */
 #include "host/options/option_table.h"
 
 #include <ctype.h>

@@ -34,7 +34,7 @@ enum {
 };
 
 typedef struct {
-    const char *name; /* also key NAME in config.ini and variable DCGAN_NAME */
+    const char *name; /* option name, key in config.ini, environment variable DCGAN_NAME */
     char letter;      /* 0: none */
     const char *arg;  /* NULL: the argument is optional, and its default is "yes" */
     dg_option_kind kind;
@@ -105,7 +105,8 @@ dg_err dg_options_run_config(dg_options *o, char *path, size_t size);
 dg_err dg_options_from_epoch(dg_options *o);
 /* Set o->out of a new run to samples/DATA-MODEL, with a number if this directory exists. */
 dg_err dg_options_new_run(dg_options *o);
-/* Find the run directory with the number before the new run's number. Returns false if there is none, or with --out. */
+/* Find the run directory with the number before the new run's number. Returns false if no such run exists, or with
+ * --out. */
 bool dg_options_older_run(const dg_options *o, char *out, size_t size);
 /* Get the directory name RUN-N with the next free number, such as RUN-2. *out is malloc'd. */
 dg_err dg_options_next_run(const char *run, char **out);
@@ -140,8 +141,8 @@ typedef enum { DG_HELP_TEXT, DG_HELP_MAN, DG_HELP_MARKDOWN } dg_help_format;
 /* Write an option's short help, choices and default for the command: at most 80 characters. */
 void dg_help_option(const dg_option *t, dg_command c, char *out, size_t size);
 void dg_help_bare(FILE *to);  /* without arguments */
-void dg_help_short(FILE *to); /* --help: at most 45 lines */
-/* COMMAND --help; all: with the long texts. */
+void dg_help_short(FILE *to); /* text of --help: at most 45 lines */
+/* Print the help of a command. all: with the long texts. */
 void dg_help_command(FILE *to, dg_command c, bool all);
 /* Print all commands, options, examples, exit codes and variables: --help-all, man page or docs/reference.md. */
 void dg_help_reference(FILE *to, dg_help_format format);

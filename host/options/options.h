@@ -110,7 +110,7 @@ typedef struct {
     int min_batch, max_batch, min_steps, top;
     int rule, sweep_step; /* rule: dg_batch_rule; sweep_step: STEP of --sweep A-B:STEP */
 
-    bool given[DG_OPTIONS_MAX]; /* per option of the table: true if the user or the model file set the option */
+    bool given[DG_OPTIONS_MAX]; /* per option of the table: true if set by the user or the model file */
     char *changed;              /* --resume: "lr 0.0002 -> 0.5, flip no -> yes"; NULL: no changes */
     char *resolved;             /* train: the text of config.ini */
     int argc;

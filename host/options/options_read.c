@@ -274,7 +274,7 @@ static dg_err set_given(dg_options *o, const scanned *s, const char *config)
     return e ? e : dg_options_name_model(o);
 }
 
-/* If `user` has one of --ema and --ema-half-life, reset the other option, which another source may have set. */
+/* If the user gave one of --ema and --ema-half-life, reset the other option in o, which the model may have set. */
 static void choose_average(dg_options *o, const dg_options *user)
 {
     const bool ema = dg_option_given(user, "ema"), half_life = dg_option_given(user, "ema-half-life");

@@ -191,7 +191,7 @@ static dg_err renew(dg_report_grids *g, int dir, const char *path, bool *fits)
     return e;
 }
 
-/* True if a browser needs too much memory to decode all grids, which smaller files do not change. */
+/* True if decoding all grids would need too much memory in a browser, whatever the file sizes. */
 static bool too_many_pixels(const dg_report_grids *g)
 {
     size_t pixels = 0;

@@ -14,7 +14,7 @@ void dg_html_data(FILE *to, const char *type, const void *data, size_t bytes);
 
 /* Four significant digits; NaN: a dash. */
 void dg_html_number(FILE *to, double v);
-/* A JSON number; null if not finite. */
+/* Write a JSON number; null if v is not finite. */
 void dg_html_json(FILE *to, double v);
 
 void dg_html_row(FILE *to, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));

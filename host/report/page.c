@@ -34,7 +34,7 @@ static dg_err read_image(const dg_report_run *r, const char *name, size_t most, 
     return e == DG_DEVICE ? e : DG_OK;
 }
 
-/* Read two images by dg_report_file_read. After an error, both are already freed. */
+/* Read two images by dg_report_file_read. After an error, both images are already freed. */
 static dg_err read_pair(const dg_report_run *r, const char *first, size_t most, dg_report_file *a, const char *second,
                         dg_report_file *b)
 {

@@ -1,4 +1,4 @@
-/* Writes a chart as inline SVG of any width. Mouse, touch or keyboard show values. */
+/* Writes a chart as inline SVG of any width. Mouse, touch and keyboard show the values of points. */
 #ifndef DG_REPORT_PLOT_H
 #define DG_REPORT_PLOT_H
 

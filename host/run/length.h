@@ -24,14 +24,15 @@ long dg_steps_of_run(const dg_options *o, int images);
 /* True if the run has reached its epochs or steps. */
 bool dg_run_is_finished(const dg_options *o, uint64_t epoch, uint64_t step);
 
-/* Returns the minimum of training images: DG_LEAST_IMAGES, or the given (auto: first tried) batch size if larger. */
+/* Returns the min number of training images, which is DG_LEAST_IMAGES or, if larger, the given batch size (with --batch
+ * auto, the first tried size). */
 int dg_least_images(const dg_options *o);
 
 /* Reduce a default batch size to the largest power of two <= images. */
 void dg_settle_batch(dg_options *o, int images);
 
-/* Set epochs, sample_every and schedule_length if they are auto. With --steps, epochs are set to a number that has
- * these steps. An auto schedule ends after 80% of the images that the run trains on. */
+/* Set epochs, sample_every and schedule_length if they are auto. With --steps, epochs is set to the number of epochs
+ * with these steps. An auto schedule ends after 80% of the images that the run trains on. */
 void dg_settle_length(dg_options *o, int images);
 
 /* Write a duration as "45 seconds", "8 minutes", "3.5 hours" or "12 days"; returns out. */

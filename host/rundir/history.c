@@ -56,8 +56,8 @@ static int link_over(const dg_rundir *r, const char *from, const char *to)
     return failed;
 }
 
-/* Get the names (256 bytes) of the checkpoint-NNNN files of lowest and highest epoch. Returns their number, -1:
- * errno. */
+/* Get the names (256 bytes) of the checkpoint-NNNN files of lowest and highest epoch. Returns the number of files; -1
+ * after an error (errno). */
 static int kept_ones(const dg_rundir *r, char *oldest, char *latest)
 {
     uint64_t least = 0, most = 0;
@@ -93,8 +93,8 @@ void dg_history_prune(const dg_rundir *r, int keep)
         if (unlinkat(r->fd, oldest, 0)) return;
 }
 
-/* A rewind moves later files to a new directory. A marker file in this directory, removed at the end, names the
- * checkpoint to rewind to. The rewind takes effect when this checkpoint is renamed to checkpoint.safetensors. */
+/* A rewind moves later files to a new directory. A marker file in the new directory, removed at the end, names the
+ * checkpoint to rewind to. The rewind takes effect when the named checkpoint is renamed to checkpoint.safetensors. */
 
 static const char marker[] = "going-back";
 

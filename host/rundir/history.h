@@ -1,12 +1,12 @@
 /* The checkpoints in a run directory: checkpoint.safetensors (newest) and checkpoint-NNNN.safetensors (of epoch NNNN).
- * Call these functions only with the directory locked. */
+ * Lock the run directory before calls of these functions. */
 #ifndef DG_HISTORY_H
 #define DG_HISTORY_H
 
 #include <stdint.h>
 #include "host/rundir/rundir.h"
 
-/* Link checkpoint.safetensors, the state at the end of this epoch, as checkpoint-NNNN.safetensors, replacing such a
+/* Link checkpoint.safetensors, the state at the end of this epoch, as checkpoint-NNNN.safetensors, replacing an old
  * file. Call before a newer checkpoint replaces checkpoint.safetensors. Returns DG_IO if linking and copying fail. */
 dg_err dg_history_keep(const dg_rundir *r, uint64_t epoch);
 

@@ -8,7 +8,7 @@
 enum { DG_LOG_LINE = 1024 };             /* max length of a line */
 #define DG_LOG_BYTES ((uint64_t)4 << 30) /* max size of a log: about 40 million rows */
 
-/* A log row: `value` has the recipe's metrics; the other members are further columns. */
+/* A log row. Member `value` has the recipe's metrics; the other members are further columns. */
 typedef struct {
     uint64_t step, epoch;
     double value[DG_METRICS_MAX];
@@ -20,7 +20,7 @@ typedef struct {
 
 /* Write the first line of log.csv with its newline. Returns the line's length. */
 int dg_log_header(char out[DG_LOG_LINE], const dg_recipe *r);
-int dg_log_header_judged(char out[DG_LOG_LINE], const dg_recipe *r); /* with columns of sample metrics */
+int dg_log_header_judged(char out[DG_LOG_LINE], const dg_recipe *r); /* dg_log_header of a log with sample metrics */
 
 /* Returns the recipe of a log.csv by the log's first line; *header: bytes of this line. NULL: not a log.csv. */
 const dg_recipe *dg_log_recipe(const char *text, size_t *header);

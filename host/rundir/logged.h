@@ -22,7 +22,7 @@ enum { DG_LOGGED_MEASURES(X) DG_LOGGED };
 typedef struct {
     const char *name, *label;
     bool higher; /* true: higher values are better; false: lower values */
-    bool one;    /* the value 1 is best */
+    bool one;    /* true: the value 1 is best */
     bool percent;
 } dg_logged_measure;
 

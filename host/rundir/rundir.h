@@ -24,7 +24,7 @@ void dg_rundir_close(dg_rundir *r);
 /* Close the directory of a run that failed to start; remove its files except skipped.txt, and empty created
  * directories. */
 void dg_rundir_abandon(dg_rundir *r);
-/* Returns DG_IO if the path no longer leads to this directory; the message has the new path if known. *removed: the
+/* Returns DG_IO if the path no longer leads to the run directory; the message has the new path if known. *removed: the
  * directory or its lock file was removed; write nothing, because another run may own the directory. */
 dg_err dg_rundir_check(const dg_rundir *r, bool *removed);
 /* True if the directory has results (images, curves or a log with rows), which a new run never overwrites. */

@@ -8,7 +8,7 @@
 /* Open the weights file of --init and check it against the model; *init NULL: no --init. */
 dg_err dg_train_weights(const dg_options *o, const dg_model *model, dg_st **init);
 
-/* Initialise the job's weights, then load the weights in init (may be NULL), but no input statistics. */
+/* Initialise the job's weights, then load the weights in init (may be NULL), but not the input statistics. */
 dg_err dg_train_begin(dg_training *r, const dg_st *init);
 
 /* For --resume with a different dataset: fill *own with the options of a new run, initialised from checkpoint `path`,

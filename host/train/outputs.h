@@ -37,15 +37,15 @@ typedef struct {
     dg_report_keeper *report;
     uint64_t report_due; /* epoch that report.html must show; 0: none */
     dg_grid_seen seen;
-    uint64_t given_step;          /* step of the last checkpoint given to its writer in this session */
+    uint64_t given_step;          /* step of the last checkpoint passed to the writer in this session */
     double saved_at, saving_took; /* time when the last copy was made; seconds that training waited */
     /* training position of checkpoint.safetensors, {0}: no file; owned by the writer thread until it is closed */
     dg_position saved;
     struct {
         dg_err error;
         char message[400];
-    } unsaved[DG_REWRITTEN]; /* last failure of each file; a later success clears it */
-    dg_err error;            /* first failure; training continues, the exit code reports it */
+    } unsaved[DG_REWRITTEN]; /* last failure of each file; a later success clears the error */
+    dg_err error;            /* first failure; training continues, and the exit code reports the failure */
 } dg_outputs;
 
 dg_err dg_outputs_open(dg_outputs *w);
@@ -63,7 +63,7 @@ dg_err dg_save_config(const dg_rundir *dir, const char *text);
 
 void dg_save_reals(dg_outputs *w);
 
-/* True if this epoch's outputs are due: all, samples (false if the recipe has none), sample metrics. */
+/* True if this epoch's outputs, samples (false if the recipe draws none), or sample metrics are due. */
 bool dg_shown(const dg_outputs *w, uint64_t epoch);
 bool dg_samples_due(const dg_outputs *w, uint64_t epoch);
 bool dg_judge_due(const dg_outputs *w, uint64_t epoch);

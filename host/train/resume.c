@@ -98,7 +98,7 @@ dg_err dg_train_resume(dg_training *r, const dg_st *st, const char *path, const 
     if (!e) e = dg_checkpoint_load(st, path, &r->job);
     if (e) return e;
     r->first_step = info->step;
-    const bool fits = info->batch < (uint64_t)r->batches; /* always true if dataset and batch size are unchanged */
+    const bool fits = info->batch < (uint64_t)r->batches; /* always true with unchanged dataset and batch size */
     if (!fits)
         dg_warn("epoch %llu restarts: %llu steps of this epoch are done, but the epoch now has only %d steps",
                 (unsigned long long)info->epoch + 1, (unsigned long long)info->batch, r->batches);

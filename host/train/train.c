@@ -60,7 +60,7 @@ static void log_failed(dg_training *r, dg_err e)
 static dg_err bad_numbers(dg_training *r, const char *what)
 {
     char tensor[160] = "";
-    /* only if no later step ran, because later steps spread NaN to all tensors */
+    /* only if no later step ran, because later steps spread NaN to every tensor */
     if (r->given.step == r->read.step) name_bad_tensor(&r->job, tensor, sizeof tensor);
     return dg_fail(DG_NUMBERS,
                    DG_MSG("not-finite",
@@ -230,7 +230,8 @@ int dg_steps_in_a_row(const dg_training *r)
     return (int)n;
 }
 
-/* Save a checkpoint of the last step with read metrics. Fails if the run directory was moved, or removed (no file). */
+/* Save a checkpoint of the last step with read metrics. Fails if the run directory was moved, or removed (no
+ * checkpoint). */
 static dg_err checkpoint(dg_training *r)
 {
     bool removed;

@@ -11,7 +11,7 @@
 
 typedef struct {
     const dg_options *o;
-    dg_options found; /* options with auto values replaced (length.h); o then points here */
+    dg_options found; /* options with auto values replaced (length.h); o then points to `found` */
     dg_options own;   /* options of a new run that replaces this run; resolved NULL: none */
     char *config;
     dg_backend *backend;

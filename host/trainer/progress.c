@@ -45,7 +45,7 @@ static bool set(const char *name)
 dg_progress *dg_progress_open(bool quiet)
 {
     dg_progress *p = calloc(1, sizeof *p);
-    if (!p) return NULL; /* no progress: every function accepts NULL */
+    if (!p) return NULL; /* NULL shows no progress; every function accepts NULL */
     const char *term = getenv("TERM");
     p->quiet = quiet;
     p->terminal = isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
@@ -180,7 +180,7 @@ static void bar_text(char out[LINE], bool color, int wide, double part)
     memcpy(out + n, "]", 2);
 }
 
-/* Print the line with a single write, so that output of other threads does not split it. */
+/* Print the line with a single write, so that output of other threads does not split the line. */
 static void redraw(dg_progress *p, const char *text)
 {
     fprintf(stderr, "\r%s\033[K", text);

@@ -98,7 +98,7 @@ dg_err dg_whitening_fit(const dg_whitening_options *o, const uint8_t *pixels, in
     dg_whitening *w = *out = dg_whitening_new(o->size, o->channels);
     if (!w) return dg_fail(DG_DEVICE, "out of memory for whitening");
     dg_symmetric s = {.n = w->values, .progress = o->progress, .context = o->context, .stop = o->stop};
-    /* estimated number of products; `finish` replaces it, because the bound of the eigenvalues is still unknown */
+    /* an estimate, which `finish` replaces when the bound of the eigenvalues is known */
     s.total = (n + w->values - 1) / w->values + dg_inverse_root_products(o->epsilon, 100);
     dg_err e = dg_symmetric_open(&s, o->threads);
     if (!e) e = sum_products(&s, pixels, (size_t)n, w->weight);

@@ -5,7 +5,7 @@
 
 #include "host/whiten/symmetric.h"
 
-/* Max values per image (52 x 52 colour, 90 x 90 grey). Larger images need > 0.5 GiB and hours. */
+/* Max values per image (52 x 52 colour, 90 x 90 grey). Larger images need > 0.5 GiB of memory and hours of time. */
 enum { DG_WHITENED_MOST = 8192 };
 
 typedef struct {
@@ -39,7 +39,7 @@ void dg_whitening_free(dg_whitening *w);
 dg_err dg_whitening_fit(const dg_whitening_options *o, const uint8_t *pixels, int n, dg_whitening **out);
 
 /* Whiten n images into values of type real, `stride` bytes from one image to the next. Whitening runs on the CPU, so
- * that its values do not depend on the device. threads: CPU threads, fixed by the first call. */
+ * that its values do not depend on the device. threads: number of CPU threads, fixed by the first call. */
 dg_err dg_whiten(dg_whitening *w, dg_type real, int threads, const uint8_t *pixels, int n, void *out, size_t stride);
 
 /* Convert the whitening matrix and bias to PyTorch's order C, H, W and to `type`, and back. */

@@ -7,8 +7,8 @@
 
 static const double NORM_EPS = 1e-5, NORM_MOMENTUM = 0.1, SPECTRAL_EPS = 1e-12; /* PyTorch's defaults */
 
-/* Indices of a layer's parameters, biases last. Indices of dg_layer_pass.saved: PRE (the convolution's output), MEAN
- * and RSTD with batch norm, NORMAL (weights / sigma) and SIGMA with spectral norm. */
+/* Indices of a layer's parameters, biases last. The second enum has indices of dg_layer_pass.saved, such as PRE (the
+ * convolution's output), MEAN and RSTD with batch norm, NORMAL (weights / sigma) and SIGMA with spectral norm. */
 enum { W, GAMMA, BETA, RUNNING_MEAN, RUNNING_VAR, U = W + 1, V };
 enum { PRE, MEAN, RSTD, NORMAL = PRE, SIGMA };
 

@@ -51,7 +51,7 @@ typedef enum {
 
 typedef struct {
     dg_parameter_kind kind;
-    const char *row, *grad; /* arena rows LAYER.row and LAYER.grad */
+    const char *row, *grad; /* the arena rows are named LAYER.row and LAYER.grad */
     int module;             /* number of the tensor's PyTorch module, counted from the layer's first module */
     const char *field;
     int rank, dim[4]; /* PyTorch's shape, such as (Co, Ci, K, K) or (C) */
@@ -124,7 +124,7 @@ void dg_windows_onnx(dg_onnx_node *node, const dg_layer *l);
 /* Set out->H and out->W to the number of windows. If floors is set, pixels after the last window are ignored; otherwise
  * pixels after the last window are a DG_USAGE error. */
 dg_err dg_layer_windows(const dg_layer *l, const char *where, bool floors, dg_shape *out);
-/* dg_layer_kind.shape for layer kinds whose output shape equals their input shape. */
+/* Implements dg_layer_kind.shape for layer kinds whose output shape equals their input shape. */
 dg_err dg_layer_same_shape(dg_layer *l, const char *where);
 /* Returns DG_USAGE unless height and width of the layer's output are 1 to DG_LAYER_SIDE. */
 enum { DG_LAYER_SIDE = 1024 };
