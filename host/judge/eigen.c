@@ -23,8 +23,7 @@ static double reflect(double *x, size_t n, double *kept)
     return 2 / square;
 }
 
-/* Tridiagonalise a (n, n) to diagonal w and off-diagonal e. Row k of a receives Householder vector k. p: scratch
- * (n). */
+/* Tridiagonalise a (n, n) to diagonal w and off-diagonal e. Row k of a becomes Householder vector k. p: scratch. */
 static void tridiagonalise(double *a, size_t n, double *w, double *e, double *beta, double *p)
 {
     for (size_t k = 0; k + 1 < n; k++) {

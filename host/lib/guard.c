@@ -30,8 +30,7 @@ static void block(sigset_t *before)
     pthread_sigmask(SIG_BLOCK, &held, before);
 }
 
-/* OpenMP threads keep their thread numbers while the team size is constant. New threads inherit the default
- * settings. */
+/* OpenMP thread numbers are fixed while the team size is constant. New threads inherit the default settings. */
 void dg_guard_enter(dg_guard *g, dg_host_state *worker, int n)
 {
     *g = (dg_guard){.worker = worker, .workers = worker ? n : 0, .max = omp_get_max_threads()};

@@ -158,8 +158,7 @@ static void note_wrong(dg_tuned *t, const dg_tune *tune)
         snprintf(t->first_wrong, sizeof t->first_wrong, "%.60s: %.90s", row ? row + 3 : text, dg_message());
 }
 
-/* Continue after DG_DEVICE: the choice's launch was refused. After other errors, or a failed sync, the device is
- * lost. */
+/* Continue after DG_DEVICE: the choice's launch was refused. After any other error the device is lost. */
 static dg_err survived(const tuner *s, dg_tuned *t, const dg_tune *tune, dg_err e)
 {
     if (e != DG_DEVICE) return failed(e, &t->op, tune);

@@ -180,8 +180,7 @@ dg_err dg_job_start_generate(dg_job *job, const float *in, int n, uint8_t *pixel
 /* Set beta2, ema, augment and penalty of step state s from the options, for a step of `batch` images. With a schedule
  * of T images, also scale s->lr. A scheduled value is end + (start - end) c with c = (1 + cos(pi u)) / 2 and u = min(1,
  * images / T). The EMA half-life starts at 0, because early weights are poor. The probability of augmentations starts
- * at 0, because D cannot memorise images early (Huang et al. 2024). As in PyTorch, Adam's bias correction uses the
- * current beta2. */
+ * at 0, because D cannot memorise images early (Huang et al. 2024). Adam's bias correction uses the current beta2. */
 void dg_schedule_step(const dg_job_options *o, double images, int batch, dg_step_state *s);
 
 #endif

@@ -31,8 +31,7 @@ static bool names(const char *name, const char *text, dg_model *scratch)
     }
 }
 
-/* Returns the --model (malloc'd) of the run that a checkpoint belongs to; NULL: the checkpoint is not in a run
- * directory. */
+/* Returns the --model (malloc'd) of the run that a checkpoint belongs to; NULL: no run directory. */
 static char *model_of_run(const char *checkpoint)
 {
     char path[PATH_SIZE + 16];

@@ -35,8 +35,8 @@ dg_err dg_report_image_read(int dir, const char *path, bool alpha, dg_image *out
 /* Reduce an image so that its longer side has at most `side` pixels. *reduced: the image was larger. */
 dg_err dg_report_image_reduce(dg_image *im, int side, bool *reduced);
 
-/* Update g from the files epoch-NNNN.png in dir; files already in g are kept. Initialise g with {0}. path: directory
- * name for messages. */
+/* Update g from the files epoch-NNNN.png in dir; files already in g are kept. Initialise g with {0}. path: for
+ * messages. */
 dg_err dg_report_grids_renew(dg_report_grids *g, int dir, const char *path);
 dg_err dg_report_grids_newest(dg_report_grids *g, int dir, const char *path);
 void dg_report_grids_free(dg_report_grids *g);

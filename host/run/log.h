@@ -10,7 +10,7 @@ typedef struct dg_log dg_log;
 /* Open the log with the recipe's metrics as columns. resume_step: rows of later steps are removed, and earlier rows are
  * loaded for the curves; 0: create new files. */
 dg_err dg_log_open(const dg_rundir *r, const dg_recipe *recipe, uint64_t resume_step, dg_log **out);
-/* Add the columns of --eval-every if they are missing; they are empty in existing rows. */
+/* Add the log columns of --eval-every if missing; the new columns are empty in existing rows. */
 dg_err dg_log_judge(dg_log *l, const dg_rundir *r);
 dg_err dg_log_step(dg_log *l, const dg_log_row *row);
 /* Append the means of an epoch to log.jsonl, and write buffered rows. */
@@ -20,8 +20,7 @@ dg_err dg_log_flush(dg_log *l);
 /* Sync the log to disk; any thread may call dg_log_sync. Call dg_log_sync before a checkpoint is renamed, so that a
  * power failure leaves no checkpoint without rows. */
 dg_err dg_log_sync(const dg_log *l);
-/* Also write events.out.tfevents.run for TensorBoard; a new file starts with the earlier rows. Call after
- * dg_log_open. */
+/* Also write events.out.tfevents.run for TensorBoard, from the first row on. Call after dg_log_open. */
 dg_err dg_log_events(dg_log *l, const dg_rundir *r, uint64_t resume_step);
 /* Add an image grid to the TensorBoard file; any thread may call dg_log_image. */
 dg_err dg_log_image(const dg_log *l, uint64_t step, const dg_image *im);

@@ -11,8 +11,7 @@ typedef struct {
     void *context;
 } dg_replay_report;
 
-/* Run `steps` steps; compare gradients of step 0, metrics m (steps) and, after all recorded steps, weights and
- * samples. */
+/* Run `steps` steps; compare gradients of step 0, metrics m (steps) and, after all steps, weights and samples. */
 dg_err dg_replay(const dg_oracle *o, dg_backend *b, int steps, const dg_replay_report *report, dg_metrics *m);
 
 #endif

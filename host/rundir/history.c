@@ -56,8 +56,8 @@ static int link_over(const dg_rundir *r, const char *from, const char *to)
     return failed;
 }
 
-/* Get the names (256 bytes) of the checkpoint-NNNN files of lowest and highest epoch. Returns the number of files; -1
- * after an error (errno). */
+/* Get the names (256 bytes) of the oldest and latest checkpoint-NNNN. Returns the number of files; -1 after an
+ * error. */
 static int kept_ones(const dg_rundir *r, char *oldest, char *latest)
 {
     uint64_t least = 0, most = 0;

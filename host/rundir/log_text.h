@@ -40,9 +40,8 @@ bool dg_log_parse(const char *line, const dg_recipe *r, dg_log_row *row);
 /* True if log row `row` may follow `before` (NULL: none): steps increase, epochs do not decrease. */
 bool dg_log_follows(const dg_log_row *before, const dg_log_row *row);
 
-/* Parse the rows after the header of a log.csv's text. Newlines in the text become NUL; a last line without newline
- * is ignored. Returns malloc'd rows; NULL: out of memory. *bad: number of the first invalid or out-of-order line, 0:
- * none. */
+/* Parse the rows after the header of a log.csv's text. Newlines in the text become NUL; a last line without newline is
+ * ignored. Returns malloc'd rows; NULL: out of memory. *bad: number of the first invalid line, 0: none. */
 dg_log_row *dg_log_rows_in(char *text, size_t header, const dg_recipe *r, long *rows, long *bad);
 
 /* Returns v as it is read back from the log. */

@@ -21,7 +21,7 @@ typedef struct {
  * DG_LOCKED if another run uses the directory; the message has host and process. */
 dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out);
 void dg_rundir_close(dg_rundir *r);
-/* Close the directory of a run that failed to start; remove its files except skipped.txt, and empty created
+/* Close the directory of a run that failed to start; remove its files (not skipped.txt) and empty created
  * directories. */
 void dg_rundir_abandon(dg_rundir *r);
 /* Returns DG_IO if the path no longer leads to the run directory; the message has the new path if known. *removed: the

@@ -1,5 +1,4 @@
-/* Output files of a run: image grids, curves, checkpoints. Threads write copies of the data; errors do not end
- * training. */
+/* Output files of a run: image grids, curves, checkpoints. Threads write copies of data; errors do not end training. */
 #ifndef DG_OUTPUTS_H
 #define DG_OUTPUTS_H
 
@@ -63,7 +62,7 @@ dg_err dg_save_config(const dg_rundir *dir, const char *text);
 
 void dg_save_reals(dg_outputs *w);
 
-/* True if this epoch's outputs, samples (false if the recipe draws none), or sample metrics are due. */
+/* True if outputs, samples (false if the recipe draws none) or sample metrics of this epoch are due. */
 bool dg_shown(const dg_outputs *w, uint64_t epoch);
 bool dg_samples_due(const dg_outputs *w, uint64_t epoch);
 bool dg_judge_due(const dg_outputs *w, uint64_t epoch);

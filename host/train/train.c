@@ -230,8 +230,7 @@ int dg_steps_in_a_row(const dg_training *r)
     return (int)n;
 }
 
-/* Save a checkpoint of the last step with read metrics. Fails if the run directory was moved, or removed (no
- * checkpoint). */
+/* Save a checkpoint of the last step with read metrics. Fails if the run directory was moved, or removed (no file). */
 static dg_err checkpoint(dg_training *r)
 {
     bool removed;

@@ -1,5 +1,4 @@
-/* Plans with their own backend and arena, and matrix products (1 x 1 convolutions) on the CPU with reproducible
- * bits. */
+/* Plans with their own backend and arena, and reproducible matrix products (1 x 1 convolutions) on the CPU. */
 #ifndef DG_PRODUCTS_H
 #define DG_PRODUCTS_H
 
@@ -20,8 +19,7 @@ void dg_own_close(dg_own_plan *p);
 dg_err dg_own_put(dg_own_plan *p, int row, const void *host, size_t bytes);
 dg_err dg_own_get(dg_own_plan *p, void *host, int row, size_t bytes);
 
-/* Append the op y (rows, columns) = x (rows, k) w (columns, k)^T. xwy: rows of x, w, y; x_at, y_at: offsets in
- * values. */
+/* Append the op y (rows, columns) = x (rows, k) w (columns, k)^T. xwy: arena rows; x_at, y_at: offsets in values. */
 void dg_own_product(dg_own_plan *p, const int xwy[3], int64_t x_at, int64_t y_at, int rows, int k, int columns);
 
 typedef struct {

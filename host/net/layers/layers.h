@@ -95,8 +95,7 @@ extern const dg_layer_kind *const dg_layer_kinds[];
 dg_err dg_layer_fail(const dg_layer *l, const char *where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Returns the view for the gradient before an activation: dy, or a new row if the network forks, which reads dy
- * again. */
+/* Returns the view for the gradient before an activation: dy, or a new row if the network forks and reads dy again. */
 dg_view dg_layer_gradient(dg_builder *b, const dg_pass *p, int i, dg_view dy);
 
 /* Append y = act(a + output of layer `add`). */
@@ -104,8 +103,7 @@ void dg_finish_add(dg_builder *b, const dg_pass *p, int i, const char *what, dg_
 
 /* Append the in-place ops after a layer's own ops: bias, output of layer `add`, activation. bias: row, -1: none. */
 void dg_finish_forward(dg_builder *b, const dg_pass *p, int i, int bias);
-/* Append the backward ops of dg_finish_forward; returns the gradient of their input. db: row of bias gradients, -1:
- * none. */
+/* Append the backward ops of dg_finish_forward; returns the input's gradient. db: row of bias gradients, -1: none. */
 dg_view dg_finish_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, int db, unsigned want, dg_view dx[2]);
 
 /* Append the tangent ops of dg_finish_forward, then the gradient db of the biases (-1: none). In this order the op of
