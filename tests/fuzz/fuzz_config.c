@@ -1,4 +1,4 @@
-/* libFuzzer: config.ini. A file that is read, written and read again must have the same values and text. */
+/* libFuzzer: config.ini. Options that are read, written and read again must have the same values and text. */
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* libFuzzer: log.csv and log.jsonl. A row must be unchanged after a write and a read. Resuming at a step (the last
+/* libFuzzer: log.csv and log.jsonl. A log row must be unchanged after a write and a read. Resuming at a step (the last
  * input byte) truncates both log files after this step and then appends; a second resume truncates nothing. */
 #include "fuzz.h"
 

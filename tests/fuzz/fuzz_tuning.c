@@ -1,5 +1,5 @@
-/* libFuzzer: tuning files. An accepted file that is written and read back has the same text, which `--tuning` accepts.
- * A row that is written and read back gives the same variant and settings. */
+/* libFuzzer: tuning files. An accepted tuning file that is written and read back has the same text, which `--tuning`
+ * accepts. A row that is written and read back gives the same kernel variant and settings. */
 #include "fuzz.h"
 
 #include <stdio.h>

@@ -46,7 +46,7 @@ enum {
     MODE,
     KINDS
 };
-enum { FILES = KINDS, CHANGES, COUNTERS }; /* FILES: all kinds from OPEN on; CHANGES: calls that change a file */
+enum { FILES = KINDS, CHANGES, COUNTERS }; /* counters of all calls on files, and of calls that change a file */
 static const struct {
     const char *name;
     int error;
@@ -99,7 +99,7 @@ static uintptr_t library_from, library_to;
 static bool counts(const void *caller) { return (uintptr_t)caller - library_from >= library_to - library_from; }
 #define CALLER __builtin_return_address(0)
 
-/* CALL(result, value on failure, kind, does it change a file?, name, (types), (declared), (given)) */
+/* Defines a function: CALL(result, failure value, kind, changes a file, name, (types), (parameters), (arguments)). */
 #define TYPES(...) __VA_ARGS__
 #define CALL(result, failed, kind, changes, name, types, declared, given)         \
     result name declared                                                          \

@@ -68,7 +68,7 @@ static void refuse(const edit *e, const char *why, dg_job *into)
     DG_CHECKF(code != DG_OK && !f.st && !f.info.config && strstr(dg_message(), path) && strstr(dg_message(), why),
               "expected \"%s\", got (%d) %s", why, (int)code, code ? dg_message() : "accepted");
     one_close(&f);
-    /* Reads without dg_checkpoint_open, like a caller that has already read the file. */
+    /* Reads a checkpoint without dg_checkpoint_open, like a caller that has already read the file. */
     dg_st *st;
     if (!into || e->key || dg_st_read(path, 0, &st)) return;
     DG_CHECKF(dg_checkpoint_load(st, path, into) != DG_OK && strstr(dg_message(), why), "load: expected %s", why);

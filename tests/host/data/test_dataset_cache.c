@@ -31,7 +31,7 @@ static int same(const dg_dataset *a, const dg_dataset *b)
 
 static dg_dataset truth; /* dataset loaded without a cache */
 
-/* Loads a dataset with the cache and compares it with `truth`. `cached`: the dataset must come from the cache. */
+/* Loads a dataset with the cache and compares it with `truth`. `cached`: 1 if it must come from the cache. */
 static int load(const dg_dataset_options *o, int cached)
 {
     dg_dataset d;
@@ -80,7 +80,7 @@ static void keyed(void)
         DG_CHECKF(load(&o, 0), "setting %d and back", i);
     }
 
-    /* A changed size, time or name, a new file and a removed file are detected. */
+    /* The cache detects a changed size, time or name, a new file and a removed file. */
     save("03.png", png_noise(5, 5, 77));
     reloads(&o);
     struct stat st;

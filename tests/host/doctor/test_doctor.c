@@ -160,7 +160,7 @@ static void check_silence(void)
                        warm[] = {{1, 0.9}, {45, 0.1}};
     well(1500);
     row[700].value[DG_LOSS_G] = 90;
-    NOTHING("one step with a large loss of G", NULL, 0); /* rule runs_away: the mean of the window is 2.4 */
+    NOTHING("one step with a large loss of G", NULL, 0); /* rule runs_away accepts a window mean of 2.4 */
     NOTHING("no grid since step 400", early, 2);         /* early sample grids, which are still noise, are ignored */
     rows = 500;
     dg_doctor_examine(&doctor, DG_LOSS_BCE, false, row, rows, warm, 2);

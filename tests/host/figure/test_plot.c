@@ -237,7 +237,7 @@ static void curves_of_runs(void)
     for (int i = 45; i < N; i += 46)
         for (int k = 0; k < DG_LOGGED; k++) rows[i].measure[k] = .5 + .1 * k * i / N;
     if (DG_CHECK(dg_curves(&dg_gan_recipe, rows, N, "a run", &im) == DG_OK)) {
-        DG_CHECKF(im.H == 1000 + 3 * 314, "%d high", im.H); /* two plots show distances, one shows other metrics */
+        DG_CHECKF(im.H == 1000 + 3 * 314, "%d high", im.H); /* distances in two plots, other metrics in one */
         for (int i = 3; i < 6; i++) {
             const dg_image plot = {.W = 900, .H = 314, .C = 3, .pixels = im.pixels + (size_t)(34 + 314 * i) * 900 * 3};
             const int n = colored(&plot, blue, 66, 500), m = colored(&plot, green, 66, 500);

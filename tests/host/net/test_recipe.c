@@ -121,7 +121,7 @@ static dg_options o = {.data = data,
                        .epochs = EPOCHS,
                        .batch = BATCH,
                        .lr = 0.01,
-                       .lr_g = 9, /* S does not use this learning rate */
+                       .lr_g = 9, /* network S does not use G's learning rate */
                        .sample_every = 1,
                        .checkpoint_every = 1,
                        .grid_rows = 2,

@@ -165,7 +165,7 @@ static void test_results(void)
                                         "cache",
                                         "device",
                                         "tuning",
-                                        "fuse", /* above: options that change only speed or paths */
+                                        "fuse", /* above: options of speed and paths */
                                         "device-memory",
                                         "threads", /* above: options that do not change the result */
                                         "sample-every",

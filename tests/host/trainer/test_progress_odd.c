@@ -9,7 +9,7 @@ static void odd_widths(void)
     static const struct {
         const char *columns; /* value of COLUMNS */
         int terminal, most;
-        /* the kernel stores 65,536 columns as 0 */
+        /* Linux stores a width of 65,536 columns as 0 (16 bits) */
     } odd[] = {{"7", 160, 20}, {"4000", 160, 400}, {"wide", 100, 100}, {"0", 1 << 16, 80}};
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         int widest;
