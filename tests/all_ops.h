@@ -1,4 +1,4 @@
-/* Registers the dg_op_info row of each op, for tests that use these rows without opening a backend. */
+/* Registers the descriptions of all ops (dg_op_info), for tests that open no backend. */
 #ifndef DG_TEST_ALL_OPS_H
 #define DG_TEST_ALL_OPS_H
 

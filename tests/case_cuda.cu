@@ -1,5 +1,5 @@
-/* The CUDA backends for dg_case_run: linked instead of reference_cpu.c, so that
- * tests/kernels/ops/test_each_op.c checks the CUDA ops against the same numbers. */
+/* The CUDA backends for dg_case_run: linked instead of reference_cpu.c, so that tests/kernels/ops/test_each_op.c
+ * compares the CUDA ops with the reference. */
 #include "tests/case_cuda.h"
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
@@ -10,7 +10,7 @@ const dg_gpu dg_case_gpu = dev_gpu(227 << 10, DG_MATH_FP32);
 static const struct way {
     dg_type real;
     bool direct; /* true: variant direct; false: the variant that the backend chooses */
-    int block;   /* max threads per block, for kernels whose block size can be chosen; 0: unchanged */
+    int block;   /* max threads per block, for kernels with a variable block size; 0: the backend's block size */
     bool offset; /* operands start one value after a multiple of 16 bytes */
 } ways[] = {{DG_F32, false, 0, false},
             {DG_F32, true, 32, true},
@@ -28,8 +28,8 @@ void dg_case_as(const dg_tune *tune, bool offset)
     now.offset = offset;
 }
 
-/* In the simulator, `threads` selects the order of blocks and threads: forward, reverse, random, or the order of
- * environment variable SIM (`threads` is 2). Results must not depend on the order. */
+/* In the simulator, `threads` selects the order of blocks and threads: forward, reverse, random or, for 2, the order
+ * that the environment variable SIM gives. Results must not depend on the order. */
 static void set_order(int threads)
 {
 #ifdef CUSIM
@@ -44,8 +44,8 @@ static void set_order(int threads)
 #endif
 }
 
-/* ThreadSanitizer finds a race in any order of threads, and in any type of real; test_variants runs all variants. Other
- * builds compare the results of all orders. */
+/* With ThreadSanitizer, which finds a race in any order of threads and for any type of real, one configuration is
+ * enough. Other builds compare the results of all orders. */
 #ifdef __SANITIZE_THREAD__
 static const int ORDERS = 2, SMALL_WAYS = 1;
 #else
@@ -74,7 +74,7 @@ int dg_case_slowness(void)
 #endif
 }
 
-/* Chooses the variant and block size of this op. */
+/* Sets the variant and block size of an op. */
 const char *dg_case_choose(dg_backend *b, dg_op *op)
 {
     dg_gpu gpu = dg_case_gpu;
@@ -91,7 +91,7 @@ const char *dg_case_choose(dg_backend *b, dg_op *op)
         chosen = dg_tune();
         chosen.variant = dg_op_info_of(op->kind)->variants[0];
     }
-    /* norms accept at most 512 threads; a few ops accept a single block size */
+    /* norms accept at most 512 threads per block; a few ops accept a single block size */
     for (int block = now.block; block >= 32; block /= 2) {
         dg_tune t = chosen;
         t.block = block;
@@ -103,7 +103,7 @@ const char *dg_case_choose(dg_backend *b, dg_op *op)
     return dg_variant_check(op, &op->tune, b->real, &dg_case_gpu);
 }
 
-/* The simulator guards each allocation, and detects writes outside of an allocation when it is freed. */
+/* The simulator detects writes outside of an allocation when the allocation is freed. */
 #ifdef CUSIM
 const size_t dg_case_guard = 0;
 #else

@@ -1,4 +1,4 @@
-/* Functions of case_cuda.cu in addition to those of tests/reference.h. */
+/* Functions that case_cuda.cu offers in addition to tests/reference.h. */
 #ifndef DG_CASE_CUDA_H
 #define DG_CASE_CUDA_H
 
@@ -7,11 +7,11 @@ extern "C" {
 #include "core/tune/tune.h"
 }
 
-/* After this call dg_case_run runs every op with this tuning (nullptr: the tuning that the backend chooses). If
- * `offset` is true, operands start one value after a multiple of 16 bytes. */
+/* Sets the tuning with which dg_case_run runs every op (nullptr: the tuning that the backend chooses). If `offset` is
+ * true, operands start one value after a multiple of 16 bytes. */
 void dg_case_as(const dg_tune *tune, bool offset);
 
-/* The tuning of every op is checked against the limits of this GPU. */
+/* The GPU with whose limits dg_case_run checks the tuning of every op. */
 extern const dg_gpu dg_case_gpu;
 
 #endif

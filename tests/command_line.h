@@ -7,13 +7,13 @@
 
 #include "host/options/options.h"
 
-/* Parses "dcgan LINE", split at blanks. The options point into a buffer that stays valid until the next call. */
+/* Parses the command line "dcgan LINE", split at blanks. The options are valid until the next call. */
 static inline dg_err parse_line(const char *line, dg_options *o)
 {
     static char copy[4096];
     enum { WORDS = 40 };
     static char name[] = "dcgan";
-    static char *argv[WORDS + 1]; /* the options keep it */
+    static char *argv[WORDS + 1]; /* the options point into argv */
     char *rest = NULL;
     int argc = 0;
     argv[argc++] = name;

@@ -1,6 +1,6 @@
-/* Only for `make coverage`. Children of tests that end by _exit() write their coverage counts, except where
- * tests/preload/faults.c fails their allocations. A file size limit may lose counts, but the exit code stays that of
- * the program. */
+/* For `make coverage`: child processes that end by _exit() write their coverage counts, except where
+ * tests/preload/faults.c fails their allocations. A file size limit may lose counts, but does not change the exit
+ * code. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>

@@ -1,23 +1,22 @@
-/* Invalid input for file readers: tables of invalid files, tables of patches to a valid file, and damage to each byte
- * of a valid file. */
+/* Invalid input for file readers: tables of invalid files and of patches to a valid file, truncation and bit flips. */
 #ifndef DG_DAMAGE_H
 #define DG_DAMAGE_H
 
 #include "core/base/err.h"
 #include "test.h"
 
-/* A reader under test: it reads the bytes and frees its result. */
+/* A tested reader: parses n bytes and frees its result. */
 typedef dg_err reader(const void *data, size_t n);
 
-/* `bytes` is the whole file or, if there is a valid file, a patch of it at offset `at`. */
+/* An invalid file: `bytes` is the whole file or a patch at offset `at` of a valid file. */
 typedef struct {
-    const char *why; /* part of the message; NULL: accepted */
+    const char *why; /* part of the error message; NULL: the reader accepts the file */
     const char *bytes;
     size_t n, at;
 } refusal;
 #define BYTES(text) (text), sizeof(text) - 1
 
-/* Reads a copy of exactly this length, so that a sanitizer detects reads past its end. */
+/* Reads a malloc'd copy of exactly n bytes, so that a sanitizer detects reads past the end. */
 static dg_err read_copy(reader *read, const void *data, size_t n)
 {
     uint8_t *copy = malloc(n ? n : 1);
@@ -28,7 +27,8 @@ static dg_err read_copy(reader *read, const void *data, size_t n)
     return e;
 }
 
-/* The reader must refuse each row with this code, or accept it if `why` is NULL. `valid` is NULL or a file to patch. */
+/* Checks that the reader refuses each file with error `code`, or accepts it if `why` is NULL. valid: file to patch, or
+ * NULL. */
 __attribute__((unused)) static void check_refusals(const refusal *row, size_t rows, reader *read, dg_err code,
                                                    const void *valid, size_t bytes)
 {
@@ -45,13 +45,13 @@ __attribute__((unused)) static void check_refusals(const refusal *row, size_t ro
     }
 }
 
-/* The number of accepted prefixes of the file, and of accepted copies with one flipped bit. */
+/* Numbers of accepted prefixes of a file, and of accepted copies with one flipped bit. */
 typedef struct {
     long cuts, flips;
 } accepted;
 
-/* Tries every prefix shorter than `whole` and every single-bit flip of the file. The reader must accept each variation
- * or refuse it with this code. */
+/* Reads every prefix shorter than `whole` and every single-bit flip of the file. The reader must accept each damaged
+ * file or refuse it with error `code`. */
 __attribute__((unused)) static accepted damage(const void *data, size_t n, size_t whole, reader *read, dg_err code)
 {
     accepted a = {0, 0};

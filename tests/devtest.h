@@ -1,5 +1,5 @@
-/* Helpers of kernel tests, which run in the simulator or, compiled by nvcc, on a device: buffers that start as NaN and
- * detect overruns, and a check after launches. */
+/* Helpers of kernel tests, which run in the simulator or, compiled by nvcc, on a GPU: device buffers that start as NaN
+ * and detect overruns, and a check after launches. */
 #ifndef DEVTEST_H
 #define DEVTEST_H
 
@@ -13,7 +13,7 @@ extern "C" {
 #include "kernels/ops/conv/variants.h"
 }
 
-/* True with sanitizers, which are slow: use shapes of at most a few thousand multiply-adds per launch. */
+/* True with slow sanitizers: tests then use at most a few thousand multiply-adds per launch. */
 static inline bool dev_small()
 {
 #ifdef __CUDACC__
@@ -23,7 +23,7 @@ static inline bool dev_small()
 #endif
 }
 
-/* A hash of all results, printed when the program ends. tests/sim/run requires the same hash in every mode, because
+/* A hash of all results, printed when the program ends. tests/sim/run requires equal hashes in all modes, because
  * results must not depend on the order of threads and blocks. */
 struct dev_hash {
     unsigned long long value = 0xcbf29ce484222325u;
@@ -40,8 +40,8 @@ static inline void dev_bits(const void *p, size_t bytes)
     hash.bytes += bytes;
 }
 
-/* Returns the GPU for which tests choose variants. This is an sm_90 with `shared` bytes of shared memory in the
- * simulator, and otherwise the present device with at most `shared` bytes. */
+/* Returns the GPU for which tests select variants: in the simulator an sm_90 with `shared` bytes of shared memory, else
+ * the present GPU with at most `shared` bytes. */
 static inline dg_gpu dev_gpu(size_t shared, dg_math math)
 {
 #ifdef __CUDACC__
@@ -58,8 +58,8 @@ static inline dg_gpu dev_gpu(size_t shared, dg_math math)
 #endif
 }
 
-/* Returns a GPU on which the variant exists, because GPUs with wgmma have no forward pass by mma in bf16. The simulator
- * has all kernels. */
+/* Returns a GPU on which the variant exists: GPUs with wgmma have no forward pass by mma in bf16. The simulator has all
+ * kernels. */
 static inline dg_gpu dev_gpu_of(const dg_variant *variant, dg_gpu gpu)
 {
 #ifdef __CUDACC__
@@ -70,7 +70,7 @@ static inline dg_gpu dev_gpu_of(const dg_variant *variant, dg_gpu gpu)
     return gpu;
 }
 
-/* True if cuBLAS is installed, which a machine with a driver may lack. Prints the result once. */
+/* True if cuBLAS is installed. Prints the result once. */
 static inline bool dev_cublas()
 {
     static const char *const why = dg_cublas_open();
@@ -78,7 +78,7 @@ static inline bool dev_cublas()
     return there;
 }
 
-/* Waits for launches, and fails with their error. In the simulator errors are cleared for the next test. */
+/* Waits for launches, and fails with their error. The simulator's errors are cleared for the next test. */
 static inline bool dev_ok(const char *what)
 {
     dev_fault fault = dev_take_fault();
@@ -89,15 +89,15 @@ static inline bool dev_ok(const char *what)
     if (e != cudaSuccess) DG_CHECKF(false, "%s: %s", what, cudaGetErrorName(e));
     DG_CHECKF(fault.error == cudaSuccess && e == cudaSuccess, "%s", what);
 #ifdef __CUDACC__
-    if (e != cudaSuccess) exit(dg_test_report()); /* after this error the process cannot use the device */
+    if (e != cudaSuccess) exit(dg_test_report()); /* after a launch error the process cannot use the GPU */
 #else
     sim::clear();
 #endif
     return fault.error == cudaSuccess && e == cudaSuccess;
 }
 
-/* n values in device memory, NaN (0xff) until they are written. On a device a guard band follows the values and must
- * stay unchanged. In the simulator the allocation ends after the values. */
+/* n values in device memory, initially NaN (0xff). On a GPU the test checks guard bytes after the values. In the
+ * simulator the allocation ends after the values. */
 template <class T> class dev_buffer {
 #ifdef __CUDACC__
     static const size_t band = 1024;
@@ -105,7 +105,7 @@ template <class T> class dev_buffer {
     static const size_t band = 0;
 #endif
     size_t bytes() const { return n * sizeof(T); }
-    /* Waits until a copy is complete. A copying call may return earlier, and streams do not wait for the copy. */
+    /* Waits until a copy is complete, because cudaMemcpy may return earlier and streams do not wait for the copy. */
     static bool done() { return cudaStreamSynchronize(nullptr) == cudaSuccess; }
 
   public:
@@ -142,14 +142,14 @@ template <class T> class dev_buffer {
     }
 };
 
-/* Rounds as the kernels do: normal numbers as to_bf16x2 (bf16), all finite numbers as dg_mma_fp16 (fp16). */
+/* Rounds x as the kernels do: normal numbers as to_bf16x2 (bf16), all finite numbers as dg_mma_fp16 (fp16). */
 static inline double dev_rounded(double x, dg_math math, int shift = 0)
 {
     if (math == DG_MATH_FP16) {
         const double v = fmin(fmax(ldexp(x, shift), -65504), 65504);
         int e;
         frexp(v, &e);
-        const int places = e - 11 < -24 ? 24 : 11 - e; /* subnormals are multiples of 2^-24 */
+        const int places = e - 11 < -24 ? 24 : 11 - e; /* fp16 subnormals are multiples of 2^-24 */
         return ldexp(nearbyint(ldexp(v, places)), -places - shift);
     }
     const float f = (float)x;
@@ -161,7 +161,7 @@ static inline double dev_rounded(double x, dg_math math, int shift = 0)
     return (double)r;
 }
 
-/* Values rounded to bf16, in the storage format of bf16. */
+/* Returns the values as 16-bit words in bf16. */
 static inline std::vector<uint16_t> dev_halves(const std::vector<float> &v)
 {
     std::vector<uint16_t> half(v.size());
@@ -173,7 +173,7 @@ static inline std::vector<uint16_t> dev_halves(const std::vector<float> &v)
     return half;
 }
 
-/* Fused fp16 launches exist only for Turing, whose limits the simulator then applies. False for fp16 on newer GPUs. */
+/* True if fused launches support `math` on this GPU; fp16 only on Turing, whose limits the simulator then applies. */
 static inline bool dev_fuses(dg_math math, dg_gpu *gpu)
 {
 #ifdef __CUDACC__
@@ -184,7 +184,7 @@ static inline bool dev_fuses(dg_math math, dg_gpu *gpu)
 #endif
 }
 
-/* n pseudo-random numbers in (-1, 1); equal seeds give equal numbers. */
+/* Returns n pseudo-random numbers in (-1, 1); equal seeds give equal numbers. */
 static inline std::vector<float> dev_random(size_t n, unsigned long long seed)
 {
     std::vector<float> v(n);

@@ -1,6 +1,6 @@
-/* Makes calls fail within a test program. tests/preload/faults.c is included, and its functions replace the C
- * library's. A test arms a call, acts, disarms it and checks the result. Sanitizers replace allocations, so DG_FAILING
- * is 0 under them and this file is empty. Include this file first. */
+/* Makes system calls and allocations fail within a test program: the functions of tests/preload/faults.c replace the C
+ * library's. A test calls arm(), then the tested function, then disarm(). Sanitizers replace allocations, so DG_FAILING
+ * is 0 with a sanitizer. Include failing.h first. */
 #ifndef DG_FAILING_H
 #define DG_FAILING_H
 
@@ -16,7 +16,7 @@
 #endif
 
 #if DG_FAILING
-#undef _FORTIFY_SOURCE /* fortified calls have other symbol names */
+#undef _FORTIFY_SOURCE /* _FORTIFY_SOURCE renames the functions to replace */
 #include <link.h>
 #include <time.h>
 
@@ -24,14 +24,14 @@
 #include "preload/faults.c" /* NOLINT(bugprone-suspicious-include): this program needs all functions of faults.c */
 #include "test.h"
 
-/* Replaces the C library's nanosleep, so that readers do not wait before a retry. */
+/* Replaces the C library's nanosleep, so that retries do not wait. */
 int nanosleep(const struct timespec *wanted, struct timespec *left)
 {
     (void)wanted, (void)left;
     return 0;
 }
 
-/* From now on the k-th call of this kind fails; with `more` all later calls of this kind fail, too. */
+/* Makes the k-th call of this kind fail from now on; `more`: all later calls of this kind fail, too. */
 static void arm(int kind, long k, bool more)
 {
     for (int i = 0; i < COUNTERS; i++) atomic_store(&calls[i], 0);
@@ -41,7 +41,7 @@ static void arm(int kind, long k, bool more)
     last = more ? __LONG_MAX__ : k;
 }
 
-/* No call fails from now on. Returns true if the armed call happened. */
+/* Ends the failing of calls. Returns true if a call has failed since arm(). */
 static bool disarm(void)
 {
     const bool there = counter >= 0 && atomic_load(&calls[counter]) >= first;
@@ -63,11 +63,11 @@ static int note_library(struct dl_phdr_info *library, size_t size, void *name)
     return 1;
 }
 
-/* OpenMP's library ends the program if it gets no memory, so its own calls do not fail. */
+/* Excludes calls by OpenMP's runtime from failing, because it ends the program if an allocation fails. */
 __attribute__((unused)) static void spare_openmp(void) { dl_iterate_phdr(note_library, (void *)(uintptr_t) "omp.so"); }
 
-/* For each k: calls before(), then act() with the k-th call of this kind failing, then after() with the result of
- * act(). Returns the number of failed calls. */
+/* For each k: calls before(), then act() with the k-th call of a kind failing, then after() with the result of act().
+ * Returns the number of failed calls. */
 __attribute__((unused)) static long each_of(const char *what, int kind, bool more, void (*before)(void),
                                             dg_err (*act)(void), void (*after)(dg_err))
 {
@@ -86,7 +86,7 @@ __attribute__((unused)) static long each_of(const char *what, int kind, bool mor
     return failures;
 }
 
-/* Runs act() with each call of each kind failing, once by itself and once together with all later calls. */
+/* Runs act() with each call of each kind failing, once alone and once together with all later calls. */
 __attribute__((unused)) static long each_call(const char *what, void (*before)(void), dg_err (*act)(void),
                                               void (*after)(dg_err))
 {
@@ -98,7 +98,7 @@ __attribute__((unused)) static long each_call(const char *what, void (*before)(v
 #else
 #include "test.h"
 
-/* The return value of main() in a test that only tests failing calls. */
+/* Returns the exit code of a test program that only tests failing calls. */
 static inline int dg_test_without_failing(void)
 {
     dg_test_skip("allocations are the sanitizer's");

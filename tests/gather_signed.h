@@ -1,4 +1,4 @@
-/* Gathers pixels as values in [-1, 1] from records without labels, as a GAN reads them. */
+/* Arguments of op gather as in a GAN: pixels scaled to [-1, 1], without labels. */
 #ifndef DG_GATHER_SIGNED_H
 #define DG_GATHER_SIGNED_H
 

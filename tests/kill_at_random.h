@@ -1,4 +1,4 @@
-/* Kills a process that writes one file after another, at random times that suit fast and slow disks. */
+/* Kills a process at random times while it writes one file after another. */
 #ifndef DG_KILL_AT_RANDOM_H
 #define DG_KILL_AT_RANDOM_H
 
@@ -13,7 +13,7 @@
 #include "core/base/file_io.h"
 #include "test.h"
 
-/* Removes temporary files, as the next run in the directory does. */
+/* Removes temporary files, as the next training run in the directory does. */
 __attribute__((unused)) static void sweep(const char *directory)
 {
     const int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -47,8 +47,8 @@ static void pause_for(double seconds)
     nanosleep(&(struct timespec){(time_t)whole, (long)((seconds - whole) * 1e9)}, NULL);
 }
 
-/* Writes a first complete file at path. Returns the maximum delay in seconds for kill_at_random, which is the time of
- * several files. */
+/* Writes the first complete file. Returns the time in seconds for several files, the maximum delay for
+ * kill_at_random. */
 __attribute__((unused)) static double time_of_files(endless_work *work, void *context, const char *path)
 {
     struct timespec a, b;

@@ -1,4 +1,4 @@
-/* A job on a CPU backend, with records on the device and random initial weights. */
+/* A training job on a CPU backend, with a dataset on the device and random initial weights. */
 #ifndef DG_TEST_MACHINE_H
 #define DG_TEST_MACHINE_H
 
@@ -22,14 +22,14 @@ static inline void machine_down(machine *x)
     memset(x, 0, sizeof *x);
 }
 
-/* Makes the same pixels for every test. */
+/* Writes deterministic pseudo-random pixels. */
 static inline void machine_pixels(uint8_t *out, size_t bytes)
 {
     unsigned long long s = 5;
     for (size_t i = 0; i < bytes; i++) out[i] = (uint8_t)(127.5 + 127 * dg_test_random(&s));
 }
 
-/* Options with which these tests train a GAN. */
+/* Returns options for training a GAN. */
 static inline dg_job_options machine_training(int batch, int last_batch, int samples, int rows)
 {
     dg_job_options o;
@@ -41,8 +41,8 @@ static inline dg_job_options machine_training(int batch, int last_batch, int sam
     return o;
 }
 
-/* Builds a job of model x->m with o->rows records in random order; if `records` is NULL, the records are uninitialised.
- * Returns false if a check failed. */
+/* Builds a training job of model x->m with o->rows dataset records in random order; records NULL: uninitialised
+ * records. Returns false if a check failed. */
 static inline bool machine_begin(machine *x, const dg_cpu_options *cpu, const dg_job_options *o, const void *records,
                                  uint64_t seed)
 {

@@ -1,4 +1,4 @@
-/* Images for tests, written to memory by libpng and libjpeg or byte by byte. */
+/* Image files for tests, written to memory by libpng, libjpeg and giflib, or byte by byte. */
 #ifndef DG_MAKE_IMAGE_H
 #define DG_MAKE_IMAGE_H
 
@@ -63,7 +63,7 @@ __attribute__((unused)) static int blob_save(const blob *b, const char *path)
     return fclose(f) || n != b->bytes ? -1 : 0;
 }
 
-/* Saves the blob as folder/name, and frees it. Returns 0, or -1 with errno. */
+/* Saves and frees blob b, as file folder/name. Returns 0, or -1 with errno. */
 __attribute__((unused)) static int blob_into(const char *folder, const char *name, blob b)
 {
     char path[1200];
@@ -84,7 +84,7 @@ __attribute__((unused)) static int blob_load(blob *b, const char *path)
     return fclose(f);
 }
 
-/* Deterministic noise: byte i of stream `seed`. resize_expected.h was made from it. */
+/* Deterministic noise: byte i of stream `seed`. resize_expected.h has expected results for this noise. */
 __attribute__((unused)) static uint8_t noise_byte(uint32_t seed, uint32_t i)
 {
     uint32_t v = (i + 1) * 2654435761u ^ seed * 2246822519u;
@@ -132,7 +132,7 @@ __attribute__((unused)) static void deflate_into(blob *b, const void *data, size
     free(p);
 }
 
-/* Compresses the bytes of head and then `zeros` zeros, piece by piece; window: 15 for the zlib format, 31 for gzip. */
+/* Compresses `head`, followed by `zeros` zero bytes; window: 15 for the zlib format, 31 for gzip. */
 __attribute__((unused)) static void deflate_zeros(blob *b, const blob *head, size_t zeros, int window)
 {
     static const uint8_t zero[1 << 16];
@@ -171,11 +171,11 @@ static void blob_png_flush(png_structp png) { (void)png; }
 typedef struct {
     int W, H, depth, colour, interlace;
     const uint8_t *palette;  /* 256 x 3 */
-    const uint8_t *trans;    /* 256 alphas of the palette, or NULL */
+    const uint8_t *trans;    /* alpha values of the 256 palette entries, or NULL */
     const png_color_16 *key; /* the transparent colour, or NULL */
 } png_spec;
 
-/* `rows` are packed as in PNG, consecutive and without filter bytes. */
+/* Makes a PNG file. rows: pixels packed as in PNG, consecutive and without filter bytes. */
 __attribute__((unused)) static blob png_by_libpng(const png_spec *s, const uint8_t *rows)
 {
     blob b = {0};
@@ -200,7 +200,7 @@ __attribute__((unused)) static blob png_by_libpng(const png_spec *s, const uint8
     return b;
 }
 
-/* An RGB image of noise. */
+/* Makes an RGB PNG file of noise. */
 __attribute__((unused)) static blob png_noise(int W, int H, uint32_t seed)
 {
     uint8_t *rows = malloc(3 * (size_t)W * (size_t)H);
@@ -211,7 +211,7 @@ __attribute__((unused)) static blob png_noise(int W, int H, uint32_t seed)
     return b;
 }
 
-/* Saves n x n images of noise in this folder as 00.png ..., up to number `end`. */
+/* Saves PNG files of noise with n x n pixels as folder/00.png ..., numbers begin to end - 1. */
 __attribute__((unused)) static void save_noise(const char *folder, int begin, int end, int n)
 {
     for (int i = begin; i < end; i++) {
@@ -225,7 +225,7 @@ __attribute__((unused)) static void save_noise(const char *folder, int begin, in
 
 typedef struct {
     int W, H, components;   /* 1, 3 or 4 */
-    J_COLOR_SPACE from, to; /* colour space of the given rows, and of the file */
+    J_COLOR_SPACE from, to; /* colour spaces of the pixels and of the file */
     int h, v;               /* sampling factors of the first component, 1 or more */
     int quality;
     int progressive, arithmetic, optimize, restart;
@@ -251,7 +251,7 @@ __attribute__((unused)) static blob jpeg_by_libjpeg(const jpeg_spec *s, const ui
     c.comp_info[0].h_samp_factor = s->h > 0 ? s->h : 1;
     c.comp_info[0].v_samp_factor = s->v > 0 ? s->v : 1;
     for (int i = 1; i < c.num_components; i++) c.comp_info[i].h_samp_factor = c.comp_info[i].v_samp_factor = 1;
-    if (s->components == 4) { /* K (black) gets the sampling factors of the first component */
+    if (s->components == 4) { /* K (black) has the sampling factors of the first component */
         c.comp_info[3].h_samp_factor = c.comp_info[0].h_samp_factor;
         c.comp_info[3].v_samp_factor = c.comp_info[0].v_samp_factor;
     }
@@ -283,7 +283,7 @@ __attribute__((unused)) static jpeg_spec jpeg_grey(int W, int H, int quality)
     return (jpeg_spec){W, H, 1, JCS_GRAYSCALE, JCS_GRAYSCALE, .quality = quality};
 }
 
-/* Number of codings of a JPEG file that jpeg_coded() can choose. */
+/* Number of JPEG codings (baseline, progressive ...) that jpeg_coded() supports. */
 enum { JPEG_CODINGS = 4 };
 __attribute__((unused)) static jpeg_spec jpeg_coded(jpeg_spec s, int coding, int restart)
 {
@@ -293,7 +293,7 @@ __attribute__((unused)) static jpeg_spec jpeg_coded(jpeg_spec s, int coding, int
     return s;
 }
 
-/* Smooth colours, which JPEG preserves well, plus `noise` of 0 to 255. */
+/* Returns pixels of smooth colours, which JPEG preserves well, plus noise of amplitude `noise` (0 to 255). */
 __attribute__((unused)) static uint8_t *smooth_rows(int W, int H, int C, uint32_t seed, int noise)
 {
     uint8_t *rows = malloc((size_t)W * (size_t)H * (size_t)C);
@@ -375,7 +375,7 @@ __attribute__((unused)) static void tiff_number(blob *b, int big, uint32_t v, in
     }
 }
 
-/* A TIFF block with another tag before the orientation. */
+/* Makes a TIFF block of EXIF with two tags, the second for the orientation. */
 __attribute__((unused)) static blob exif_block(int big, uint32_t orientation)
 {
     blob b = {0};
@@ -391,7 +391,7 @@ __attribute__((unused)) static blob exif_block(int big, uint32_t orientation)
     return b;
 }
 
-/* jpeg_add_exif and png_with_exif free the TIFF block. */
+/* Inserts a TIFF block into a JPEG file, and frees the TIFF block. */
 __attribute__((unused)) static void jpeg_add_exif(blob *jpeg, blob tiff)
 {
     blob app = {0};
@@ -399,12 +399,12 @@ __attribute__((unused)) static void jpeg_add_exif(blob *jpeg, blob tiff)
     blob_put(&app, (const uint8_t[]){0xff, 0xe1, (uint8_t)(n >> 8), (uint8_t)n}, 4);
     blob_put(&app, "Exif\0\0", 6);
     blob_put(&app, tiff.data, tiff.bytes);
-    blob_insert(jpeg, 2, app.data, app.bytes); /* after SOI */
+    blob_insert(jpeg, 2, app.data, app.bytes); /* after the marker SOI */
     blob_free(&app);
     blob_free(&tiff);
 }
 
-/* A chunk after IHDR. */
+/* Inserts a chunk after the IHDR chunk of a PNG file. */
 __attribute__((unused)) static blob png_with(blob b, const char *name, const void *data, size_t n)
 {
     blob chunk = {0};

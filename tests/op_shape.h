@@ -12,7 +12,7 @@ extern "C" {
 }
 #endif
 
-/* The value of a dimension, for ops that have this dimension. */
+/* A named dimension with its value, for ops that have this dimension. */
 typedef struct {
     const char *word;
     int64_t value;
@@ -25,8 +25,8 @@ static inline bool shape_has(dg_op_kind kind, const char *word)
     return false;
 }
 
-/* Sets these dimensions and completes the shape; other dimensions are 0. Returns NULL, or the reason why the shape is
- * invalid. */
+/* Sets n dimensions of an op and 0 for its other dimensions, and completes the shape. Returns NULL, or the reason why
+ * the shape is invalid. */
 static inline const char *shape_set(dg_op *op, dg_op_kind kind, const shape_value *values, int n)
 {
     memset(op, 0, sizeof *op);
@@ -38,12 +38,12 @@ static inline const char *shape_set(dg_op *op, dg_op_kind kind, const shape_valu
     return info->complete ? info->complete(op) : NULL;
 }
 
-/* Makes some shape with a different value for each dimension; returns NULL, or the reason why there is none. All
- * operands point to `somewhere`, because the kernels do not run. */
+/* Makes a shape with a different value for each dimension; returns NULL, or the reason why no shape is valid. All
+ * operands point to `somewhere`, because no kernel runs. */
 static inline const char *shape_any(dg_op *op, dg_op_kind kind, void *somewhere)
 {
     const bool images = kind == DG_OP_gather || kind == DG_OP_augment || kind == DG_OP_augment_dx;
-    const int C = images ? 4 : 20; /* at most 4 channels */
+    const int C = images ? 4 : 20; /* images have at most 4 channels */
     const shape_value values[] = {{"N", 8}, {"H", 7}, {"W", 6}, {"C", C},    {">", 12},    {"groups", 2},
                                   {"K", 3}, {"S", 2}, {"P", 1}, {"n", 6400}, {"batch", 3}, {"each", 840}};
     const char *const wrong = shape_set(op, kind, values, (int)(sizeof values / sizeof *values));

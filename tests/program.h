@@ -1,4 +1,4 @@
-/* For tests of the program itself: runs it and reads its output. */
+/* Runs the program dcgan in tests, and reads its output. */
 #ifndef DG_TESTS_PROGRAM_H
 #define DG_TESTS_PROGRAM_H
 
@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Runs the program with these words (the last is NULL) and stores its output in text. Returns the exit code, -1 if
- * there is none. */
+/* Runs a program with arguments (ended by NULL) and stores its output in text. Returns the exit code; -1: killed or not
+ * started. */
 static inline int dg_test_run(const char *program, const char *const *words, char *text, size_t size)
 {
     const char *argv[16] = {program};
@@ -33,7 +33,7 @@ static inline int dg_test_run(const char *program, const char *const *words, cha
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Returns a number of a JSON object; NaN if it is missing. */
+/* Returns number `name` of a JSON object, or NaN if the number is missing. */
 static inline double dg_test_number(const cJSON *j, const char *name)
 {
     const cJSON *n = cJSON_GetObjectItem(j, name);

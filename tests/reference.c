@@ -16,7 +16,7 @@ static double act_of(dg_act act, double slope, double z)
     return NAN;
 }
 
-/* Derivative of act at z where act(z) = y: for tanh from y, else from its sign. */
+/* Returns act'(z), given y = act(z): for tanh from y, else from the sign of y. */
 static double slope_of(dg_act act, double slope, double y)
 {
     switch (act) {
@@ -47,7 +47,7 @@ void dg_ref_norm_stats(const dg_norm_stats_args *a)
     for (int g = 0; g < a->groups; g++)
         for (int c = 0; c < a->C; c++) {
             const double *first = x + (int64_t)g * rows * a->C + c;
-            long double sum = 0, squares = 0; /* long double, so that sums of thousands of values are exact as double */
+            long double sum = 0, squares = 0; /* long double makes the results exact as double */
             for (int r = 0; r < rows; r++) sum += first[(int64_t)r * a->C];
             for (int r = 0; r < rows; r++) squares += powl(first[(int64_t)r * a->C] - sum / rows, 2);
             double m = (double)(sum / rows), v = (double)squares;
@@ -114,7 +114,7 @@ void dg_ref_softmax(const dg_softmax_args *a)
         const double *l = (const double *)a->logit + n * a->C;
         int top = 0;
         for (int c = 0; c < a->C; c++) top = l[c] > l[top] ? c : top;
-        long double sum = 0, one = 0; /* one is the loss of the row, -sum_c q_c log p_c */
+        long double sum = 0, one = 0; /* one: the loss of a row, -sum_c q_c log p_c */
         for (int c = 0; c < a->C; c++) sum += expl((long double)l[c] - l[top]);
         for (int c = 0; c < a->C; c++) {
             const long double log_p = (long double)l[c] - l[top] - logl(sum), p = expl(log_p);
@@ -182,7 +182,7 @@ void dg_ref_adam(const dg_adam_args *a)
     a->ring[a->state->step % DG_RING].value[a->bad] = bad;
 }
 
-/* Optimizers other than Adam. */
+/* Runs an optimizer other than Adam. */
 static void update(dg_op_kind kind, const dg_update_args *a)
 {
     double *p = a->p, *m = a->m, *v = a->v, lr = a->state->lr[a->net], bad = 0;
@@ -212,7 +212,7 @@ void dg_ref_sgd(const dg_update_args *a) { update(DG_OP_sgd, a); }
 void dg_ref_adagrad(const dg_update_args *a) { update(DG_OP_adagrad, a); }
 void dg_ref_adadelta(const dg_update_args *a) { update(DG_OP_adadelta, a); }
 
-/* Returns value i of a record; a value has `cell` bytes. */
+/* Returns value i of a dataset record; a value has `cell` bytes. */
 static double value_of(const dg_gather_args *a, const uint8_t *record, int i, int cell)
 {
     double wide;
@@ -288,12 +288,12 @@ void dg_ref_maxpool_dx(const dg_pool_args *a)
         const int c = (int)(i % a->C), ox = (int)(i / a->C % a->Wo), oy = (int)(i / a->C / a->Wo % a->Ho);
         const int64_t n = i / a->C / a->Wo / a->Ho;
         const int iy = oy * a->S - a->P + a->place[i] / a->K, ix = ox * a->S - a->P + a->place[i] % a->K;
-        if (iy < 0 || iy >= a->H || ix < 0 || ix >= a->W) continue; /* no window has its maximum in the padding */
+        if (iy < 0 || iy >= a->H || ix < 0 || ix >= a->W) continue; /* padding is never a window's maximum */
         dx[((n * a->H + iy) * a->W + ix) * a->C + c] += ((const double *)a->dy)[i];
     }
 }
 
-/* Mean pooling forward and backward, one term at a time. Backward, each window adds its share to its pixels. */
+/* Mean pooling forward and backward, one term at a time. Backward, each window adds dy / (K * K) to its pixels. */
 static void meanpool(const dg_pool_args *a, bool backward)
 {
     const int64_t results = (int64_t)a->N * a->Ho * a->Wo * a->C, values = (int64_t)a->N * a->H * a->W * a->C;
@@ -314,7 +314,7 @@ static void meanpool(const dg_pool_args *a, bool backward)
 void dg_ref_meanpool(const dg_pool_args *a) { meanpool(a, false); }
 void dg_ref_meanpool_dx(const dg_pool_args *a) { meanpool(a, true); }
 
-/* Resampling, one term at a time: each pixel of the smaller image meets 4 x 4 pixels of the larger one. */
+/* Resampling, one term at a time: each pixel of the smaller image has terms with 4 x 4 pixels of the larger image. */
 static void resample(const dg_resample_args *a, bool up)
 {
     static const double filter[] = {1, 3, 3, 1};

@@ -1,4 +1,4 @@
-/* Operands by index, values for them, and dg_case_run, which copies them to a backend. */
+/* Access to operands by index, test values for operands, and dg_case_run, which runs an op on a backend. */
 #include "reference.h"
 
 #include <float.h>
@@ -10,11 +10,12 @@
 void **dg_ref_pointer(const dg_op *op, int i)
 {
     int n;
-    /* The only cast from a member's offset to an operand's pointer. */
+    /* casts a member's offset to the operand's pointer */
     return (void **)(void *)((char *)(uintptr_t)&op->u + dg_operands(op->kind, &n)[i].member);
 }
 
-/* Returns how many entries perm needs, or how many bytes contain all records that these entries name. */
+/* Returns the number of entries of perm that the op reads, or the bytes of all dataset records that the entries
+ * name. */
 static size_t count_anywhere(const dg_op *op, const char *name)
 {
     const dg_gather_args *a = &op->u.gather;
@@ -88,14 +89,14 @@ double dg_case_error(const double *a, const double *b, size_t n, double floor)
 /* One operand: the caller's array and its copy on the backend. */
 typedef struct {
     void *theirs;
-    size_t count, bytes, off, all; /* values and bytes of the operand, its offset in the allocation, bytes of that */
+    size_t count, bytes, off, all; /* values, bytes and offset of the operand; bytes of its allocation */
     bool real, input, output;
     void *block;
     unsigned char *image; /* the allocation before the op runs: guard, offset, operand, guard */
 } twin;
 enum { FILL = 0xA5 };
 
-/* Buffer i of at least this many bytes. It is kept for the next case, because new pages cost more than small ops. */
+/* Returns buffer i of at least `bytes` bytes, which later cases reuse, because new pages cost more than small ops. */
 static unsigned char *buffer(int i, size_t bytes)
 {
     static unsigned char *kept_at[DG_MAX_OPERANDS + 1];
@@ -106,7 +107,7 @@ static unsigned char *buffer(int i, size_t bytes)
     return kept_at[i] = must(malloc(sizes[i]));
 }
 
-/* Makes room for operand number i. The bytes between the guards start as NaN. */
+/* Allocates the copy of operand i between guard bytes, and fills it with NaN. */
 static void make_room(dg_backend *b, twin *t, int i, size_t bytes, size_t extra)
 {
     t->bytes = bytes;
@@ -118,7 +119,7 @@ static void make_room(dg_backend *b, twin *t, int i, size_t bytes, size_t extra)
     if (t->all) t->block = must(dg_case_memory(b, t->all));
 }
 
-/* Copies `count` values from or to doubles; `narrow` values are float. */
+/* Copies `count` values between an array of double and an array of double or, if `narrow`, float. */
 static void convert(unsigned char *mine, double *theirs, size_t count, bool narrow, bool back)
 {
     for (size_t i = 0; i < count && narrow; i++) {
@@ -187,7 +188,7 @@ const char *dg_case_run(dg_backend *b, const dg_op *original)
     for (const twin *t = twins; t < twins + n; t++) {
         if (t->input && t->real) convert(t->image + t->off, t->theirs, t->count, b->real == DG_F32, false);
         else if (t->input) memcpy(t->image + t->off, t->theirs, t->bytes);
-        const bool new_memory = !t->input && !t->off; /* in the simulator, which fills it with NaN */
+        const bool new_memory = !t->input && !t->off; /* the simulator fills new memory with NaN */
         if (t->all && !new_memory && b->put(b, t->block, t->image, t->all)) wrong = dg_message();
     }
     if (!wrong && b->run_op(b, &op, NULL)) wrong = dg_message();

@@ -18,7 +18,7 @@ dg_conv_args dg_ref_conv_shape(int N, int H, int W, int Ci, int Co, int K, int S
                           .P = P};
 }
 
-/* Visits every term x * w -> y once. */
+/* Visits every term x * w of every y once. */
 void dg_ref_conv(dg_op_kind kind, const dg_conv_args *a, int groups, double *mass, int *terms)
 {
     const bool fwd = kind == DG_OP_conv_fwd, dx = kind == DG_OP_conv_dx;

@@ -1,15 +1,15 @@
-/* Convolution by its specification (core/plan/ops.h): plain loops in double. */
+/* Convolution as core/plan/ops.h defines it: simple loops in double. */
 #ifndef DG_REFERENCE_CONV_H
 #define DG_REFERENCE_CONV_H
 
 #include "core/plan/ops.h"
 
-/* Returns a shape without operands; Ho and Wo follow from the other dimensions. */
+/* Returns a convolution without operands; Ho and Wo are computed from the other dimensions. */
 dg_conv_args dg_ref_conv_shape(int N, int H, int W, int Ci, int Co, int K, int S, int P);
 
 /* Runs conv_fwd, conv_dx or conv_dw on arrays of double. Input channels are divided into `groups`, as in dg_group_args.
- * Unless mass and terms are NULL, they get the sum of |a||b| over the terms of each result, and the number of these
- * terms, from which tests compute tolerances. */
+ * For tolerances, `mass` receives the sum of |a||b| over the terms of each result, and `terms` the number of terms.
+ * mass and terms may be NULL. */
 void dg_ref_conv(dg_op_kind kind, const dg_conv_args *a, int groups, double *mass, int *terms);
 
 #endif

@@ -1,4 +1,4 @@
-/* The CPU backends for dg_case_run; tests/case_cuda.cu has those of CUDA. */
+/* The CPU backends for dg_case_run; tests/case_cuda.cu has the CUDA backends. */
 #include "reference.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ bool dg_case_open(int i, int threads, dg_backend **b)
         for (dg_type real = DG_F32; real <= DG_F64; real++) {
             dg_err e = dg_cpu_open(&(dg_cpu_options){.threads = threads, .real = real}, b);
             unsetenv("DCGAN_ISA");
-            if (e) break; /* this machine has no such backend */
+            if (e) break; /* the machine lacks the instruction set */
             if (i-- == 0) return true;
             (*b)->close(*b);
             setenv("DCGAN_ISA", isa[k], 1);

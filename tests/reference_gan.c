@@ -23,7 +23,7 @@ static long double mean_of(const double *l, int n)
 
 static long double softplus(long double v) { return fmaxl(v, 0) + log1pl(expl(-fabsl(v))); }
 
-/* Returns term i of the sums for loss, prob and slope. */
+/* Returns the terms of logit i for loss, prob and slope. */
 static term gan_term(const dg_gan_loss_args *a, int i)
 {
     const double *logit = a->logit, *other = a->other;
@@ -38,7 +38,7 @@ static term gan_term(const dg_gan_loss_args *a, int i)
     case DG_GAN_AVERAGE: {
         const long double ours = mean_of(logit, a->n), d = l - mean_of(other, a->n);
         term r = {powl(d - t, 2) / 2 + (a->both ? powl(other[i] - ours + t, 2) / 2 : 0), share_of(a, d), d - t};
-        /* adds the gradient of the other half of the loss, whose terms contain the mean of `logit` */
+        /* adds the gradient of the other half of the relativistic loss, which contains the mean of `logit` */
         for (int k = 0; k < a->n; k++) r.slope -= (other[k] - ours + t) / a->n;
         return r;
     }
@@ -70,7 +70,7 @@ void dg_ref_ema(const dg_ema_args *a)
     for (int64_t i = 0; i < a->n; i++) average[i] = t > 0 ? d * average[i] + (1 - d) * p[i] : p[i];
 }
 
-/* Draws the seven numbers of image n in [0, 1]. Returns the augmentations that apply to it. */
+/* Draws the seven random numbers of image n in [0, 1]. Returns the set of augmentations that apply to image n. */
 static int draw(double u[8], const dg_augment_args *a, int n)
 {
     const uint64_t stream = (uint64_t)DG_STREAM_AUGMENT << 56 | (uint64_t)a->order << 40 | a->state->step;
@@ -86,8 +86,8 @@ static int draw(double u[8], const dg_augment_args *a, int n)
     return what;
 }
 
-/* Augments by definition in three steps: colours, shift, box. If `back` is true, starts from dy and reverses the steps:
- * each value is added to all values from which it was computed. */
+/* Augments image n in three steps: colours, shift, box. If `back` is true, the adjoint steps run in reverse order from
+ * dy: each value is added to all values from which it was computed. */
 static void augment(const dg_augment_args *a, int n, bool back)
 {
     const int P = a->H * a->W, C = a->C, colours = C == 4 ? 3 : C;

@@ -1,4 +1,4 @@
-/* Makes a case of any op at any shape from the op's row in tests/kernels/ops. Used by tests that choose the tuning. */
+/* Makes a test case of any op at any shape from tests/kernels/ops, for tests that select the tuning. */
 #include "kernels/ops/all_rows.h"
 
 void dg_any_make(dg_op *op, dg_op *want)
@@ -8,7 +8,7 @@ void dg_any_make(dg_op *op, dg_op *want)
     int shape[2 * OP_NUMBERS], words = 0;
     for (const dg_shape_word *w = dg_op_info_of(kind)->shape; w->name; w++)
         shape[words++] = (int)dg_field_get(op, &w->field);
-    /* the values for `set` are those of the row's second shape */
+    /* the values for op_row.set are those of the second shape in the table of shapes */
     for (int i = words; i < OP_NUMBERS; i++) shape[i] = r->shapes[1][i];
     *op = op_make(r, kind, shape, r->usual);
     *want = op_own(op);

@@ -1,5 +1,5 @@
-/* A directory for a test's files, created in $TMPDIR, /dev/shm (where fsync costs nothing) or /tmp. It is removed with
- * all its content. */
+/* A directory for a test's files in $TMPDIR, /dev/shm (where fsync costs nothing) or /tmp, which the test removes at
+ * its end. */
 #ifndef DG_TEMPDIR_H
 #define DG_TEMPDIR_H
 
@@ -37,7 +37,7 @@ __attribute__((unused)) static void temp_remove(const char *path)
     nftw(path, temp_remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-/* Returns text in the form of printf. The last 16 texts that a thread received stay valid. */
+/* Formats text like printf. The last 16 texts of a thread stay valid. */
 __attribute__((format(printf, 1, 2), unused)) static char *temp_text(const char *format, ...)
 {
     static __thread char buffer[16][8192];
@@ -50,10 +50,10 @@ __attribute__((format(printf, 1, 2), unused)) static char *temp_text(const char 
     return out;
 }
 
-/* Returns temp_dir/name, as temp_text does. */
+/* Returns the path temp_dir/name, valid for the next 15 texts of temp_text. */
 __attribute__((unused)) static const char *temp_path(const char *name) { return temp_text("%s/%s", temp_dir, name); }
 
-/* Returns the number of names in the directory that contain `part`. */
+/* Returns the number of file names in a directory that contain `part`. */
 __attribute__((unused)) static int temp_count(const char *dir, const char *part)
 {
     int n = 0;
@@ -63,7 +63,7 @@ __attribute__((unused)) static int temp_count(const char *dir, const char *part)
     return n;
 }
 
-/* Returns the whole file with a NUL appended; NULL if it does not exist. */
+/* Returns a file's content with a NUL appended, or NULL if the file does not exist. */
 __attribute__((unused)) static char *temp_slurp(const char *path, size_t *bytes)
 {
     FILE *f = fopen(path, "rb");
@@ -89,7 +89,7 @@ __attribute__((unused)) static bool same_file(const char *a, const char *b)
     return same;
 }
 
-/* True if the file contains exactly this text, or if expected is NULL and the file does not exist. */
+/* True if the file's content is `expected`, or if expected is NULL and the file does not exist. */
 __attribute__((unused)) static bool temp_holds(const char *path, const char *expected)
 {
     char *text = temp_slurp(path, NULL);
@@ -106,7 +106,7 @@ __attribute__((unused)) static void temp_put(const char *path, const void *data,
     if (f) fclose(f);
 }
 
-/* DG_TESTS of test.h with temp_dir. */
+/* Like DG_TESTS of test.h, but creates and removes temp_dir. */
 #define DG_TESTS_IN(name, ...) DG_TESTS_BETWEEN(temp_make(name), temp_remove(temp_dir), __VA_ARGS__)
 
 #endif

@@ -1,5 +1,5 @@
-/* The test kit. A test program checks with DG_CHECK and DG_NEAR, and ends with `return dg_test_report();` or DG_TESTS.
- * Exit code 0: all passed; 1: something failed; 77: nothing could be tested (dg_test_skip prints why). */
+/* The test framework. A test program checks with DG_CHECK and DG_NEAR, and ends with `return dg_test_report();` or
+ * DG_TESTS. Exit code 0: all checks passed; 1: a check failed; 77: skipped (dg_test_skip prints the reason). */
 #ifndef DG_TEST_H
 #define DG_TEST_H
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Long tests use fewer cases with AddressSanitizer; builds without AddressSanitizer check all values. */
+/* Slow tests use fewer cases with AddressSanitizer. */
 #ifdef __SANITIZE_ADDRESS__
 enum { DG_TEST_SANITIZED = 1 };
 #else
@@ -18,7 +18,7 @@ enum { DG_TEST_SANITIZED = 0 };
 
 static int dg_test_passed_, dg_test_failed_, dg_test_skipped_;
 
-/* Checks one condition; the message is printed only if it is false. Returns ok. */
+/* Checks a condition and returns it; prints the message only if the condition is false. */
 __attribute__((format(printf, 4, 5), unused)) static int dg_test_fact_(int ok, const char *file, int line,
                                                                        const char *format, ...)
 {
@@ -38,7 +38,7 @@ __attribute__((format(printf, 4, 5), unused)) static int dg_test_fact_(int ok, c
 }
 #define DG_CHECK(cond) dg_test_fact_(!!(cond), __FILE__, __LINE__, "%s", #cond)
 #define DG_CHECKF(cond, ...) dg_test_fact_(!!(cond), __FILE__, __LINE__, __VA_ARGS__)
-/* Checks |a - b| <= tol; NaN on either side fails. */
+/* Checks that |a - b| <= tol; fails if a or b is NaN. */
 #define DG_NEAR(a, b, tol)                                                                                        \
     dg_test_fact_(fabs((double)(a) - (double)(b)) <= (tol), __FILE__, __LINE__, "%s = %.17g, not %s = %.17g", #a, \
                   (double)(a), #b, (double)(b))
@@ -63,13 +63,13 @@ __attribute__((unused)) static double dg_test_random(unsigned long long *state)
     return ((double)(*state >> 33) + 0.5) / 1073741824.0 - 1.0;
 }
 
-/* For functions that return dg_err: the call succeeds, or it fails with this code and these words in the message. */
+/* Checks of a call that returns dg_err: success (DG_WORKS), or failure with a code and words in its message. */
 #define DG_WORKS(call) DG_CHECKF(!(call), "%s: %s", #call, dg_message())
 #define DG_REFUSED(call, code, words)                                                                            \
     DG_CHECKF((call) == (code) && strstr(dg_message(), words), "%s should say \"%s\", not \"%s\"", #call, words, \
               dg_message())
 
-/* Defines main(): begin, these functions in this order, end. */
+/* Defines main(), which runs `begin`, the listed test functions in order, and `end`. */
 #define DG_TESTS_BETWEEN(begin, end, ...)                                  \
     int main(void)                                                         \
     {                                                                      \

@@ -1,4 +1,4 @@
-/* Limits of cgroups, read from constructed trees of versions 1 and 2: limits of parent groups, paths of other
+/* Limits of cgroups, read from constructed cgroup trees of versions 1 and 2: limits of parent cgroups, paths of other
  * namespaces, reclaimable memory, quotas and processor sets. */
 #include "core/base/cgroup.h"
 
@@ -68,7 +68,7 @@ static void second_version(void)
     is("files that are wrong", 0, 1800000, 1800000, "memory.high", "/user.slice/job 7");
 }
 
-/* In a cgroup namespace the root of the mount and the path of the process may differ. */
+/* In a cgroup namespace, the process's cgroup path may not begin with the root of the cgroup mount. */
 static void namespaces(void)
 {
     static const char *const seen[][2] = {{"0::/\n", "/"},
@@ -84,7 +84,7 @@ static void namespaces(void)
                  seen[i][1]);
         begin(seen[i][0], mounts);
         put("/my cgroups/memory.max", "3000\n");
-        put("/memory.max", "7\n"); /* a file above the mount point, which is not read */
+        put("/memory.max", "7\n"); /* a limit above the mount point, which must be ignored */
         is(seen[i][0], 0, 3000, 3000, "memory.max", "/");
     }
     begin("0::/docker/abc/in/it\n", "30 23 0:26 /docker/abc /cg rw - cgroup2 none rw\n");

@@ -1,4 +1,4 @@
-/* Cores and memory of the machine: on Linux, on Linux without /proc and /sys, and as compiled on other systems. */
+/* Number of cores and bytes of memory: on Linux, on Linux without /proc and /sys, and on other systems. */
 #include "core/base/cores.h"
 #include "test.h"
 
@@ -18,7 +18,7 @@ size_t elsewhere_memory(void);
 size_t elsewhere_swap(void);
 #include "core/base/cores.c" /* NOLINT(bugprone-suspicious-include): cores.c as compiled on a system other than Linux */
 
-/* Returns the amount of memory, in bytes, that the named line of /proc/meminfo states. */
+/* Returns the value of the named line of /proc/meminfo in bytes. */
 static double meminfo(const char *name)
 {
     char line[256], key[64];

@@ -1,5 +1,5 @@
-/* A file is replaced completely or not at all. For every k, the k-th system call fails or is followed by SIGKILL. Also
- * tested: full disks, file size limits and directories that are removed. */
+/* Tests that a file is replaced completely or not at all. For every k, the k-th system call fails or is followed by
+ * SIGKILL. Other tests cover full disks, file size limits and removed directories. */
 #include "atomic_files.h"
 #include "kill_at_random.h"
 
@@ -14,11 +14,11 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* ---- Calls of atomic.c with faults; these definitions replace the C library's ---- */
+/* ---- System calls with injected faults, which replace the C library's functions ---- */
 
 enum { ERRNO, SHORT, KILL_BEFORE, KILL_AFTER, HOOK };
 static struct {
-    int at, mode, error; /* at: the failing call is number `at`, counted from 1; 0: no call fails */
+    int at, mode, error; /* at: number of the failing system call, counted from 1; 0: no call fails */
     int calls, fsyncs, renamed;
     void (*hook)(void);
 } fault;
@@ -75,7 +75,7 @@ int renameat(int a, const char *from, int b, const char *to)
 }
 int close(int fd)
 {
-    bool failed = fault_before(); /* Linux frees the descriptor also when close fails */
+    bool failed = fault_before(); /* Linux frees the descriptor even if close fails */
     long result = syscall(SYS_close, fd);
     return failed ? (errno = fault.error, -1) : (int)fault_after(result);
 }
@@ -135,7 +135,7 @@ static void test_plain(void)
     DG_CHECK(chdir(temp_dir) == 0 && dg_write_atomic("relative", two, 1) == DG_OK && access("relative", F_OK) == 0);
     DG_CHECK(chdir("/") == 0);
 
-    /* Writes into an open directory, also after that directory was moved. */
+    /* A file is written into an open directory even after the directory was renamed. */
     mkdir(temp_path("place"), 0777);
     const int place = open(temp_path("place"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DG_CHECK(place >= 0 && rename(temp_path("place"), temp_path("moved")) == 0 && mkdir(temp_path("place"), 0777) == 0);
@@ -143,7 +143,7 @@ static void test_plain(void)
     DG_CHECK(dg_write_atomic_in(&unlocked, temp_path("place/file"), two, 3) == DG_OK);
     DG_CHECK(access(temp_path("place/file"), F_OK) != 0 && access(temp_path("moved/file"), F_OK) == 0);
     DG_CHECK(reads(place, temp_path("place/file"), 11));
-    /* Writing is refused after the lock file was removed. */
+    /* A write into a run directory fails after the directory's lock file was removed. */
     const int lock = openat(place, "run.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     const dg_directory locked = {place, lock, "run.lock"};
     DG_CHECK(dg_write_atomic_in(&locked, temp_path("place/file"), two, 1) == DG_OK);
@@ -189,7 +189,7 @@ static void test_targets(void)
     DG_CHECK(temporaries(temp_dir) == 0);
 }
 
-/* Runs as an unprivileged user, because root ignores permissions. */
+/* Tests file permissions as an unprivileged user, because root ignores permissions. */
 static int as_nobody(void)
 {
     if (geteuid() == 0 && (setegid(65534) || seteuid(65534))) return 2;
@@ -223,7 +223,7 @@ static void test_every_call_fails(void)
             dg_chunk old = body('o', 6000);
             if (dg_write_atomic(path, &old, 1)) break;
             dg_err e = armed_write(path, p, 2, k, ERRNO, errors[i]);
-            if (fault.calls < k) { /* k is larger than the number of calls: no call failed */
+            if (fault.calls < k) { /* no call failed, because k exceeds the number of calls */
                 DG_CHECKF(e == DG_OK && k > 6, "only %d calls seen", fault.calls);
                 break;
             }
@@ -251,7 +251,7 @@ static void test_every_call_fails(void)
         }
     DG_CHECKF(late == 8, "close and fsync of the directory failed, but only %d times it was said", late);
     DG_CHECKF(retried >= 20, "only %d calls were tried again", retried);
-    /* the rename succeeds but reports an error, so that its retry finds no file to rename */
+    /* the rename succeeds but reports an error, so that a second rename finds no file */
     dg_chunk before = body('o', 6000);
     DG_CHECK(dg_write_atomic(path, &before, 1) == DG_OK);
     answer_lost = true;
@@ -299,7 +299,7 @@ static void test_killed_at_every_call(void)
 static int file_limit(void)
 {
     struct rlimit r = {10000, 10000};
-    setrlimit(RLIMIT_FSIZE, &r); /* the default action of SIGXFSZ would end the process */
+    setrlimit(RLIMIT_FSIZE, &r); /* SIGXFSZ, by default, would end the process */
     dg_chunk big = body('b', 20000), small = body('s', 9000);
     int bad = dg_write_atomic(temp_path("limit"), &big, 1) != DG_IO || !strstr(dg_message(), "20000 bytes needed");
     bad |= armed_write(temp_path("limit"), &big, 1, 3, ERRNO, EOPNOTSUPP) != DG_IO; /* fallocate not supported */
@@ -315,7 +315,7 @@ static void test_file_limit(void)
     DG_CHECK(is_body(temp_path("limit"), 's', 9000) && temporaries(temp_dir) == 0);
 }
 
-/* A full disk: a tmpfs of `pages` pages in its own mount namespace. */
+/* Tests a full disk: a tmpfs of a few pages in its own mount namespace. */
 static int full_disk(void)
 {
     const size_t size = 100000;
@@ -360,7 +360,7 @@ static void vanish(void) { temp_remove(temp_path("vanishing")); }
 static void test_vanishing_directory(void)
 {
     dg_chunk p = body('v', 1000);
-    for (int k = 2; k <= 5; k++) { /* each call after the creation of the temporary file, including the rename */
+    for (int k = 2; k <= 5; k++) { /* each system call after the creation of the temporary file, including the rename */
         mkdir(temp_path("vanishing"), 0700);
         fault.hook = vanish;
         DG_CHECK(armed_write(temp_path("vanishing/file"), &p, 1, k, HOOK, 0) == DG_IO);
@@ -376,7 +376,7 @@ static void test_leftovers(void)
     int fd = open(temp_path("left/.file.0-1.dcgan-tmp"), O_RDWR | O_CREAT, 0600);
     DG_CHECK(fd >= 0 && flock(fd, LOCK_EX) == 0);
     DG_CHECK(dg_write_atomic(temp_path("left/file"), &p, 1) == DG_OK && temporaries(temp_path("left")) == 1);
-    close(fd); /* releases the lock, as the end of the writer would do */
+    close(fd); /* releases the lock, as the end of the writing process does */
     DG_CHECK(dg_write_atomic(temp_path("left/file"), &p, 1) == DG_OK && temporaries(temp_path("left")) == 0);
 }
 

@@ -1,5 +1,5 @@
-/* Concurrent writes of whole files: writers that are killed at random times, several writers of one file, and the
- * removal of temporary files meanwhile. */
+/* Concurrent atomic writes: writers that are killed at random times, several writers of one file, and the removal of
+ * temporary files during writes. */
 #include "atomic_files.h"
 #include "kill_at_random.h"
 
@@ -58,7 +58,7 @@ static void test_sweep(void)
     DG_CHECK(access(temp_path("sweep/.living.1-1.dcgan-tmp"), F_OK) != 0);
 }
 
-/* Several writers of one file run while temporary files are removed. No writer fails, and no reader sees a partial
+/* Several threads write one file while temporary files are removed. No write fails, and no reader sees a partial
  * file. */
 static void *writer_thread(void *argument)
 {

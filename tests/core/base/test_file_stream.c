@@ -1,5 +1,5 @@
-/* Outputs that are not regular files: descriptors, FIFOs, devices, links, and outputs that the overwrite rule of the
- * process refuses. */
+/* Outputs that are not regular files: descriptors, FIFOs, devices and links. Also, outputs that the rule for output
+ * files (dg_output_rule) refuses. */
 #include "core/base/file_io.h"
 
 #include <errno.h>
@@ -12,10 +12,10 @@
 #include "tempdir.h"
 #include "test.h"
 
-static int number = -1; /* the descriptor that the path "-" stands for */
-static int asked;       /* number of calls of the overwrite rule */
+static int number = -1; /* descriptor for the path "-" */
+static int asked;       /* number of calls of the rule for output files */
 static dg_err answer;
-static const char *comes; /* path of a file that another program creates just before the rename; NULL: none */
+static const char *comes; /* path of a file that another process creates just before the rename; NULL: none */
 
 static int descriptor(const char *path) { return strcmp(path, "-") ? -1 : number; }
 
@@ -108,7 +108,7 @@ static void refusals(void)
     DG_CHECK(temp_count(temp_dir, "dcgan-tmp") == 0);
     answer = DG_OK;
     DG_CHECK(!dg_write_atomic(file, two, 2) && asked == 2 && has(file, "abcde"));
-    /* the overwrite rule does not apply to files of the run directory */
+    /* the rule for output files does not apply to files of a run directory */
     const int dir = open(temp_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const dg_directory place = {dir, -1, NULL};
     answer = DG_USAGE;
@@ -116,7 +116,7 @@ static void refusals(void)
     close(dir);
 }
 
-/* Replaces the C library's renameat2: another program creates the file just before the rename. */
+/* Replaces the C library's renameat2: simulates another process that creates the file just before the rename. */
 int renameat2(int a, const char *from, int b, const char *to, unsigned flags)
 {
     if (comes) temp_put(comes, "other", 5);

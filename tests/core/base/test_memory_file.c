@@ -1,4 +1,4 @@
-/* Streams into memory: their text, and errors when memory is exhausted. */
+/* Streams into memory (dg_memory_open): their text, and errors when memory is exhausted. */
 #include "core/base/memory_file.h"
 
 #include <stdlib.h>
@@ -37,8 +37,7 @@ static void holds_nothing(void)
     DG_CHECK(!dg_memory_close(NULL, &(dg_memory_file){0}));
 }
 
-/* Prints more bytes than the address space can hold. Returns 0 if the error is reported and no memory remains
- * allocated. */
+/* Prints more bytes than fit into the address space. Returns 0 if the stream reports the error and frees its memory. */
 static int print_too_much(void *nothing, char *message)
 {
     (void)nothing, (void)message;

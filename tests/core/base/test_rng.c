@@ -1,9 +1,9 @@
-/* Philox is compared with its authors' test vectors. Normal numbers are compared with their formula in double.
- * Permutations are tested for uniformity. */
+/* Compares Philox with its authors' test vectors, and normal numbers with their formula in double. Tests permutations
+ * for uniformity. */
 #include "core/base/rng.h"
 #include "test.h"
 
-/* Random123, tests/kat_vectors, philox4x32-10: counter, key, result. */
+/* Test vectors of Random123 (tests/kat_vectors, philox4x32-10): counter, key, result. */
 static const struct {
     uint32_t counter[4], key[2], word[4];
 } known[] = {
@@ -26,7 +26,7 @@ static void check_philox(void)
     DG_CHECK(dg_subsequence(DG_STREAM_NOISE, 5) == 0x0100000000000005u);
 }
 
-/* Computes the formula of curand_normal4 from the random 32-bit words. */
+/* Computes curand_normal4 in double from the random 32-bit words. */
 static void check_normals(void)
 {
     const double pi = 3.14159265358979323846;
@@ -103,7 +103,7 @@ static void check_bytes(void)
     }
 }
 
-/* These bits must never change, because old runs must resume to the same results. */
+/* Random numbers must keep these bits in all versions, so that old training runs can be resumed. */
 static void check_frozen(void)
 {
     int32_t p[10];

@@ -1,4 +1,4 @@
-/* Quoted words of printed commands: a shell or Python reads them back unchanged, and no byte controls the terminal. */
+/* Quoted words in messages: a shell or Python reads each word back unchanged, and no byte controls the terminal. */
 #include "core/base/shell.h"
 
 #include <stdbool.h>
@@ -40,7 +40,7 @@ static bool is_shown_as_it_is(const char *s)
     return strcmp(dg_printable(shown, sizeof shown, s), s) == 0;
 }
 
-/* Writes a program that prints every word followed by a NUL, runs it, and compares its output. */
+/* Runs a script that prints every test word followed by a NUL, and compares the output. */
 static void check_words(const char *command, const char *before, const char *behind,
                         char *(*quote)(char *, size_t, const char *), bool plain_alone)
 {
@@ -91,7 +91,7 @@ static void test_program(void)
     DG_CHECK(strcmp(dg_program(), "'./my programs/dcgan'") == 0);
 }
 
-/* Characters that change the writing direction, end a line or move the cursor are not printable. */
+/* Tests that characters that change the writing direction, end a line or move the cursor are escaped. */
 static void test_printable(void)
 {
     static const char *const never[] = {

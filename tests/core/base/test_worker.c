@@ -1,5 +1,5 @@
-/* The writer thread: order of jobs, back pressure, the first error with its message, signals,
- * and threads that do not start. */
+/* Worker threads that write files: order of jobs, a full queue, the first error with its message, signals, and threads
+ * that fail to start. */
 #include "failing.h"
 
 #include "core/base/worker.h"
@@ -79,7 +79,7 @@ static void wait_includes_the_running_job(void)
     done = 0;
     DG_CHECK(dg_worker_open(1, &w) == DG_OK);
     dg_worker_give(w, slow_note, boxed(0));
-    usleep(10000); /* wait until the job has left the queue */
+    usleep(10000); /* the worker thread takes the job from the queue */
     DG_CHECK(dg_worker_wait(w, dg_worker_given(w)) == DG_OK);
     DG_CHECK(done == 1);
     DG_CHECK(dg_worker_close(w) == DG_OK);
@@ -107,7 +107,7 @@ static void *give_twenty(void *worker)
     return NULL;
 }
 
-/* While one job is blocked, the queue holds 16 more jobs, and the next submission waits. */
+/* While one job is blocked, the queue holds 16 more jobs, and the next dg_worker_give waits. */
 static void a_full_queue_waits(void)
 {
     dg_worker *w;
@@ -119,7 +119,7 @@ static void a_full_queue_waits(void)
     while (!running) usleep(1000);
     pthread_create(&giver, NULL, give_twenty, w);
     for (int i = 0; i < 30000 && given < 16; i++) usleep(1000);
-    usleep(50000); /* long enough to submit another job, if the queue had space for it */
+    usleep(50000); /* if the queue had space, the other thread would submit its job now */
     DG_CHECKF(given == 16, "%d jobs fitted into the queue", given);
     DG_CHECK(done == 0);
     pthread_mutex_unlock(&gate);
@@ -132,7 +132,7 @@ static void a_full_queue_waits(void)
 
 static atomic_int met;
 
-/* A job that ends when three copies of it run at the same time, or after 30 s. */
+/* A job that ends when three such jobs run at the same time, or after 30 s. */
 static dg_err meet(void *context)
 {
     met++;
@@ -153,7 +153,7 @@ static void several_threads_work_at_a_time(void)
     DG_CHECK(done == 43);
 }
 
-/* Waiting for the first jobs returns when these jobs are done, even if later jobs are still running. */
+/* dg_worker_wait returns when the first jobs are done, even if later jobs are still running. */
 static void waits_for_the_first_jobs(void)
 {
     dg_worker *w;
@@ -164,7 +164,7 @@ static void waits_for_the_first_jobs(void)
     DG_CHECK(dg_worker_given(w) == 3);
     dg_worker_give(w, wait_for_gate, boxed(3));
     DG_CHECK(dg_worker_wait(w, 3) == DG_OK && done == 3);
-    /* the other worker thread completes these jobs while the fourth job is blocked */
+    /* the other worker thread completes these five jobs while the fourth job is blocked */
     for (int i = 4; i < 9; i++) dg_worker_give(w, note, boxed(i));
     DG_CHECK(dg_worker_wait(w, 3) == DG_OK);
     while (dg_worker_left(w) > 1) usleep(1000);
@@ -239,7 +239,7 @@ static void signals_go_to_other_threads(void)
     DG_CHECK(blocked);
 }
 
-/* Fewer threads do all jobs; without a thread or memory there is no worker. */
+/* If some threads cannot start, the other threads run all jobs. Without threads or memory dg_worker_open fails. */
 static void threads_may_not_start(void)
 {
 #if DG_FAILING

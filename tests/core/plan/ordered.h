@@ -1,4 +1,4 @@
-/* A CPU backend that plans for a GPU and runs the ops in an order chosen by the test. Training must give the same bits
+/* A CPU backend that plans for a GPU and runs the ops in an order that the test selects. Training must give equal bits
  * in every permitted order. */
 #ifndef DG_ORDERED_H
 #define DG_ORDERED_H
@@ -11,14 +11,14 @@
 #include "test.h"
 
 typedef struct {
-    dg_backend b; /* must be the first member, because a dg_backend pointer is cast to this struct */
+    dg_backend b; /* the first member, because a dg_backend pointer is cast to this struct */
     dg_backend *cpu;
     dg_err (*fuse)(dg_backend *, dg_plan *);
     dg_err (*run)(dg_backend *, dg_plan *); /* runs the ops of a plan; NULL: the ops run in plan order */
     unsigned what;                          /* DG_FUSE_... flags for dg_fuse */
     int fused;
     unsigned long long random;
-    bool penalised; /* train a D without norm with gradient penalties */
+    bool penalised; /* train a discriminator without norm, with gradient penalties */
 } ordered;
 
 enum { ORDERED_ROWS = 8, ORDERED_BATCH = 4 };
@@ -43,7 +43,7 @@ static dg_err ordered_get(dg_backend *b, void *to, const void *from, size_t n)
 }
 static dg_err ordered_run(dg_backend *b, dg_plan *p) { return its_cpu(b)->run(its_cpu(b), p); }
 
-/* Checks that the CPU can run every op of a plan that was made for a GPU; called by the functions in `fuse`. */
+/* Checks that the CPU can run every op of a plan for a GPU; called by functions dg_backend.fuse. */
 static dg_err ordered_for_cpu(ordered *o, dg_plan *p)
 {
     for (int i = 0; i < p->ops; i++)
@@ -57,7 +57,7 @@ static bool ordered_open(ordered *o)
         dg_cpu_open(&(dg_cpu_options){.threads = 1, .real = DG_F32, .conv = &dg_conv_variant_direct}, &o->cpu));
 }
 
-/* Returns the checksum of all memory after two training steps. */
+/* Returns a checksum of all persistent tensors after two training steps. */
 static uint64_t ordered_train(ordered *o)
 {
     static char text[DG_MODEL_TEXT_MAX], none[DG_MODEL_TEXT_MAX];

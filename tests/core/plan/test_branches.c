@@ -1,15 +1,15 @@
-/* Tests the branches of a plan: branches wait for each other where results require it, and no wait is superfluous. */
+/* Tests the branches of a plan: dependent launches in different branches wait, and no wait is superfluous. */
 #include "core/plan/branches.h"
 #include "ordered.h"
 #include "core/tune/conv_tiles.h"
 #include "kernels/cuda/planner.h"
 #include "machine.h"
 
-/* ---- The waits are sufficient: a step gives the same bits in every order that the waits allow ---- */
+/* ---- The waits are sufficient: a step gives equal bits in every order that the waits allow ---- */
 
 static int runs, swaps;
 
-/* True if piece i (a launch or an op) has not run yet and waits only for pieces in `done`. */
+/* True if launch i has not run yet and waits only for launches that are `done`. */
 static bool ready(const dg_branched *at, const bool *done, int i)
 {
     for (int k = 0; k < DG_BRANCHES; k++)
@@ -17,7 +17,7 @@ static bool ready(const dg_branched *at, const bool *done, int i)
     return !done[i];
 }
 
-/* Runs all pieces. The next piece is chosen among the pieces that can run: the last one (random 0) or a random one. */
+/* Runs all launches. The next launch is the last (random 0) or a random one of the launches that can run. */
 static dg_err in_any_order(dg_backend *b, dg_plan *p)
 {
     ordered *o = (ordered *)b;
@@ -84,7 +84,7 @@ static bool planned(machine *x, const char *model, dg_math math, unsigned what, 
     return ok;
 }
 
-/* Checks model W1: its number of kernels, and the longest chain of kernels that wait for each other. */
+/* Checks the number of kernels of model W1 and the length of the longest chain of dependent kernels. */
 static void chains(unsigned what, int kernels, int most, int least)
 {
     static machine x;
@@ -98,7 +98,8 @@ static void chains(unsigned what, int kernels, int most, int least)
     machine_down(&x);
 }
 
-/* Branches keep the plan order, and pieces wait only for earlier pieces; without branches all pieces form one chain. */
+/* Branches keep the plan order, and launches wait only for earlier launches. Without branches, all launches form one
+ * chain. */
 static void well_formed(void)
 {
     static machine x;
@@ -142,7 +143,7 @@ static bool in_turn(const dg_plan *p)
     return true;
 }
 
-/* Two launches of an exclusive variant do not run concurrently; other launches do. */
+/* Two launches of an exclusive variant never run concurrently; other independent launches do. */
 static void exclusive(void)
 {
     static machine x;

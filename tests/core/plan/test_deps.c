@@ -1,12 +1,12 @@
-/* Compares the dependencies between the ops of a GAN's training step with a brute-force search, and checks which rows
- * of the arena special operands use. */
+/* Compares the dependencies between the ops of a GAN's training step with a brute-force search, and checks which
+ * tensors the operands of Adam and of metrics use. */
 #include "core/plan/deps.h"
 #include "host/net/job.h"
 #include "test.h"
 
 static dg_model m;
 
-/* True if operand o of op uses this row of the arena. An operand of Adam uses the rows of all weights of a network. */
+/* True if operand o of op uses tensor `row`. An operand of Adam uses all weight tensors of a network. */
 static bool touches(const dg_plan *p, const dg_op *op, int o, int row)
 {
     const dg_row *mine = dg_plan_row(p, op, o), *r = &p->arena->row[row];
@@ -14,7 +14,7 @@ static bool touches(const dg_plan *p, const dg_op *op, int o, int row)
     return op->kind == DG_OP_adam && mine->kind != DG_STATE && r->kind == mine->kind && r->net == mine->net;
 }
 
-/* Returns the last op before op i that wrote the row of operand k, found by a search over all ops. */
+/* Returns the last op before op i that writes the tensor of operand k, by a search over all ops. */
 static int writer_of(const dg_plan *p, int i, int k)
 {
     const int row = p->op[i].operand[k].row;
@@ -40,7 +40,7 @@ static void check_writers(const dg_plan *p, const dg_deps *d)
     DG_CHECK(dg_deps_writer(d, 3, -1) == -1);
 }
 
-/* Checks that the lists of accesses per row and per op contain each access once, and none outside of its row. */
+/* Checks that the lists of accesses per tensor and per op contain each access once, and none outside of its tensor. */
 static void check_lists(const dg_plan *p, const dg_deps *d)
 {
     const int all = d->of_op[p->ops];
@@ -72,7 +72,7 @@ static bool need_each_other(const dg_deps *d, int i, int j)
 
 static void check_special(const dg_plan *p, const dg_deps *d)
 {
-    /* every weight gradient of D is computed before D's Adam, also in layers after the first */
+    /* Adam of D depends on the weight gradients of all layers of D */
     DG_CHECK(need_each_other(d, named(p, "D.1.conv.dw"), named(p, "D.adam")));
     DG_CHECK(need_each_other(d, named(p, "D.3.conv.dw"), named(p, "D.adam")));
     DG_CHECK(!need_each_other(d, named(p, "D.3.conv.dw"), named(p, "G.adam")));

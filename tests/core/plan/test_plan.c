@@ -1,5 +1,5 @@
 /* Plans and their arena. Tensors that are live at the same time do not overlap, and weights are contiguous for Adam.
- * The number of operations equals the published one. Tensors above 2^31 - 1 values are refused. No op runs here. */
+ * The number of multiply-adds equals the published number. Tensors above 2^31 - 1 values are refused. */
 #include "core/plan/fusions.h"
 #include "core/tune/machine.h"
 #include "kernels/cuda/planner.h"
@@ -25,7 +25,7 @@ static void check_layout(const dg_job *g)
             const dg_row *o = &a->row[k];
             if (o->kind == DG_OUTSIDE || end_of(o) <= r->offset || end_of(r) <= o->offset) continue;
             pairs++;
-            /* only rows of kind DG_WORK may overlap: in different plans, or at different times of one plan */
+            /* only tensors of kind DG_WORK may overlap: in different plans, or at different times of one plan */
             if (r->kind == DG_WORK && o->kind == DG_WORK &&
                 (r->plan != o->plan || r->last < o->first || o->last < r->first))
                 continue;
@@ -37,7 +37,7 @@ static void check_layout(const dg_job *g)
     DG_CHECKF(pairs > 0, "nothing shares a place, so sharing was not tested");
 }
 
-/* Every operand of every op has a row, except optional ones. */
+/* Checks that every operand of every op has a tensor, except optional operands. */
 static void check_operands(const dg_plan *p)
 {
     for (int i = 0; i < p->ops; i++) {
@@ -46,7 +46,7 @@ static void check_operands(const dg_plan *p)
         for (int k = 0; k < n; k++) {
             bool optional = operand[k].role == DG_SCRATCH || p->op[i].kind == DG_OP_norm_act_dx ||
                             p->op[i].kind == DG_OP_noise || !strcmp(operand[k].name, "label") ||
-                            !strcmp(operand[k].name, "other"); /* losses that do not compare pairs lack this operand */
+                            !strcmp(operand[k].name, "other"); /* losses that are not relativistic lack this operand */
             DG_CHECKF(optional || p->op[i].operand[k].row >= 0, "%s has no %s", p->op[i].name, operand[k].name);
         }
         for (int k = 0; k < i; k++)
@@ -54,7 +54,7 @@ static void check_operands(const dg_plan *p)
     }
 }
 
-/* Weights, gradients and moments of a network have the same order and the same offsets. */
+/* Checks that weights, gradients and moments of a network have equal order and offsets. */
 static void check_adam(const dg_job *g)
 {
     for (int i = 0; i < g->tensors; i++) {
@@ -85,7 +85,7 @@ static void build(dg_job *g, const char *model, dg_job_options o)
     DG_CHECKF(dg_job_build(g, &m, &o, b) == DG_OK, "%s: %s", model, dg_message());
 }
 
-/* Number of multiply-adds of all convolutions of a plan, in units of 10^9. */
+/* Returns the multiply-adds of all convolutions of a plan, in units of 10^9. */
 static double conv_gmac(const dg_plan *p)
 {
     double flops = 0;
@@ -97,7 +97,7 @@ static double conv_gmac(const dg_plan *p)
 /* VGG16, configuration D (Simonyan & Zisserman 2015), for images of 224 x 224. */
 static void parse_vgg16(void)
 {
-    /* per block: number of filters, number of layers */
+    /* per block of VGG16: number of filters, number of layers */
     static const int block[][2] = {{64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}};
     static char text[DG_MODEL_TEXT_MAX];
     char *at = text + sprintf(text, "[model]\nname = vgg16\nsize = 224\n[C]\nkernel = 3\nact = relu\nbias = yes\n");
@@ -123,7 +123,7 @@ static void refused(int batch, const char *said, const char *advice)
               "%s, not %s; %s", dg_message(), said, advice);
 }
 
-/* The first layer of VGG16 has 308 million values at batch size 96, and four rows of 1.2 GB are live at a time. */
+/* At batch size 96, the first layer of VGG16 has 308 million values, and four tensors of 1.2 GB are live at a time. */
 static void check_vgg16(dg_backend *on)
 {
     static dg_job g;
@@ -139,8 +139,8 @@ static void check_vgg16(dg_backend *on)
     for (int i = 0; i < g.arena.rows; i++)
         if (g.arena.row[i].kind != DG_OUTSIDE && end_of(&g.arena.row[i]) > end) end = end_of(&g.arena.row[i]);
     DG_CHECKF((end + 255) / 256 * 256 == g.arena.bytes, "%zu bytes, the last row ends at %zu", g.arena.bytes, end);
-    /* 138,357,544 weights and the last bias's padding, stored four times (weights, gradients, two moments), the step
-     * state, the ring of metrics, and the ops' counters */
+    /* 138,357,544 weights and the last bias's padding, for weights, gradients and two moments; then the step state, the
+     * ring of metrics, and counters */
     const size_t persistent = 4 * (138357544ul * 4 + 96) + 256 + sizeof(dg_metrics) * DG_RING + 256;
     DG_CHECKF(g.arena.persistent == persistent, "%zu bytes persist, not %zu", g.arena.persistent, persistent);
     DG_CHECK(g.arena.bytes > persistent + 4 * g.arena.row[first].bytes);
@@ -177,7 +177,7 @@ static void check_sizes(void)
     refused(1, "layer C.1 of model dense: too large (2466.3 million weights,", "smaller input map");
 }
 
-/* Arena rows that are added by their number of bytes have exactly this size. */
+/* Checks that tensors added by dg_arena_bytes have exactly the requested number of bytes. */
 static void check_bytes(void)
 {
     static const size_t bytes[] = {1, 64, 65, 137438953408, 137438953473, (size_t)1 << 45, ((size_t)1 << 45) + 1};
@@ -212,7 +212,7 @@ int main(void)
     check_operands(&g.plan[DG_PLAN_TRAIN_SHORT]);
     check_operands(&g.plan[DG_PLAN_SAMPLE]);
     check_adam(&g);
-    DG_NEAR(conv_gmac(&g.plan[DG_PLAN_TRAIN]), 18.68, 0.005); /* the published operation count of model W1 */
+    DG_NEAR(conv_gmac(&g.plan[DG_PLAN_TRAIN]), 18.68, 0.005); /* the published number of multiply-adds of model W1 */
     DG_CHECK(g.plan[DG_PLAN_SAMPLE].ops > 0 && g.plan[DG_PLAN_TRAIN_SHORT].ops == g.plan[DG_PLAN_TRAIN].ops);
     size_t params = 0;
     for (int i = 0; i < g.tensors; i++)
@@ -243,7 +243,7 @@ int main(void)
     /* batch norm requires more than one value per channel */
     static char text[DG_MODEL_TEXT_MAX];
     DG_CHECK(dg_model_stock(text, "small", 16, 3, 10, 4, 4) == DG_OK);
-    char *k = strstr(text, "[D.3]"); /* the first layer maps 4x4 to 1x1 with a norm, and the second maps 1x1 to 1x1 */
+    char *k = strstr(text, "[D.3]"); /* a layer from 4x4 to 1x1 with a norm, then a layer from 1x1 to 1x1 */
     strcpy(k, "[D.3]\nop = conv\nfilters = 8\nkernel = 4\nstride = 1\npad = 0\nnorm = batch\nact = leaky\n"
               "[D.4]\nop = conv\nfilters = 1\nkernel = 1\nstride = 1\npad = 0\nnorm = none\nact = none\n");
     DG_WORKS(dg_model_parse(text, "one.cfg", &m));

@@ -1,5 +1,5 @@
-/* Predicted times: computed by hand for an invented machine, compared in trend for known GPUs, and printed by `dcgan
- * profile`. */
+/* Predicted times: compared with values computed by hand for an invented machine, compared in trend for known GPUs, and
+ * printed by `dcgan profile`. */
 #include "kernels/fused/predict_plan.h"
 
 #include "host/net/recipe.h"
@@ -31,11 +31,11 @@ static void check_cpu(void)
     DG_NEAR(p.memory_us, 400, 1e-9);
     DG_NEAR(p.launch_us, 3, 0);
     DG_NEAR(dg_predict_cpu(&op, 5e5, &m).memory_us, 10, 1e-9);
-    op.tune.variant = &dg_conv_variant_winograd; /* minimal filtering: 25 products instead of 64, plus the transforms */
+    op.tune.variant = &dg_conv_variant_winograd; /* Winograd: 25 products instead of 64, plus the transforms */
     const double filtered = dg_predict_cpu(&op, 4e6, &m).arithmetic_us;
     DG_CHECKF(filtered > 0.4 * p.arithmetic_us && filtered < 0.8 * p.arithmetic_us, "%g us, direct %g us", filtered,
               p.arithmetic_us);
-    /* minimal filtering: 36 products instead of 144, plus the transforms */
+    /* Winograd: 36 products instead of 144, plus the transforms */
     op.u.conv.K = 3, op.u.conv.S = 1, op.u.conv.Ho = op.u.conv.Wo = 32;
     const double three = dg_predict_cpu(&op, 4e6, &m).arithmetic_us * 85e3 / dg_op_flops(&op);
     DG_CHECKF(three > 0.3 && three < 0.55, "%g of direct", three);
@@ -43,7 +43,7 @@ static void check_cpu(void)
     dg_op thin = conv_op(DG_OP_conv_dx, 8, 32, 3, 64), wide = conv_op(DG_OP_conv_dx, 8, 32, 16, 64);
     const double each = dg_predict_cpu(&wide, 0, &m).arithmetic_us / dg_op_flops(&wide);
     DG_NEAR(dg_predict_cpu(&thin, 0, &m).arithmetic_us / dg_op_flops(&thin), each * 16 / 12, 1e-9 * each);
-    /* grouped: slower than the peak, most of all weight gradients and groups that fill few lanes */
+    /* grouped convolutions stay below the peak, most of all weight gradients and groups that fill few lanes */
     static const struct {
         dg_op_kind kind;
         int Ci, Co;
@@ -76,16 +76,16 @@ static void check_gpu(void)
     const dg_prediction ten = dg_predict_gpu(&op, 1e5, &m);
     DG_CHECKF(ten.blocks == 10 && ten.kernels == 1 && ten.launch_us == 2, "%g blocks, %d kernels", ten.blocks,
               ten.kernels);
-    /* each multiprocessor has one block, whose products run at a known fraction of the peak */
+    /* each multiprocessor has one block, which reaches a known fraction of the peak */
     const double least = dg_op_flops(&op) / 1000 * 1e-3;
     DG_CHECKF(ten.arithmetic_us > least && ten.arithmetic_us < 4 * least, "%g us, %g at the peak", ten.arithmetic_us,
               least);
-    op.u.conv.N = 11; /* with an eleventh block one multiprocessor has two blocks, which takes nearly twice as long */
+    op.u.conv.N = 11; /* with an eleventh block, one multiprocessor has two blocks and needs nearly twice the time */
     const dg_prediction eleven = dg_predict_gpu(&op, 1e5, &m);
     DG_CHECKF(eleven.blocks == 11 && eleven.arithmetic_us > 1.5 * ten.arithmetic_us, "%g and %g us",
               eleven.arithmetic_us, ten.arithmetic_us);
     op.u.conv.N = 10;
-    op.tune.split = 2; /* with a split, one more kernel adds the partial sums */
+    op.tune.split = 2; /* a second kernel adds the partial sums of a split */
     DG_CHECK(dg_predict_gpu(&op, 1e5, &m).kernels == 2);
     DG_NEAR(dg_predict_gpu(&op, 9e6, &m).memory_us, (9e6 + dg_work_of(&op, DG_F32).moved) / 1e5, 1e-6);
     op = (dg_op){.kind = DG_OP_act, .tune = {.variant = &dg_vector, .block = 256}};
@@ -94,8 +94,8 @@ static void check_gpu(void)
     DG_NEAR(dg_predict_gpu(&op, 5e6, &m).memory_us, 5e6 / 100e3, 1e-9);
 }
 
-/* Warpgroups are predicted to run closer to the peak speed than warps, except with tiles of 32 channels. No predicted
- * speed exceeds the peak. */
+/* wgmma is predicted to run closer to the peak rate than mma.sync, except with tiles of 32 channels. No predicted rate
+ * exceeds the peak. */
 static void check_warpgroups(void)
 {
     dg_machine m;
@@ -104,7 +104,7 @@ static void check_warpgroups(void)
         const dg_variant *variant;
         dg_op_kind kind;
         int tile_m, tile_n;
-        double least, most; /* bounds of the predicted time, as multiples of the time at peak speed */
+        double least, most; /* bounds of the predicted time, as multiples of the time at the peak rate */
     } tries[] = {{&dg_conv_variant_wgmma, DG_OP_conv_fwd, 128, 64, 1, 2},
                  {&dg_conv_variant_wgmma, DG_OP_conv_dx, 64, 32, 1.6, 3},
                  {&dg_conv_variant_mma, DG_OP_conv_fwd, 128, 64, 3, 6},
@@ -133,7 +133,7 @@ static void check_known(void)
     DG_CHECK(dg_machine_find("", DG_F32, &m) == DG_USAGE && dg_machine_find("RTX", DG_F32, &m) == DG_USAGE);
     dg_machine twice;
     DG_CHECK(!dg_machine_find("a100", DG_F32, &m) && !dg_machine_find("a100", DG_F64, &twice));
-    DG_NEAR(m.all, 2 * twice.all, 1e-6); /* 19.5 and 9.7 TFLOP/s */
+    DG_NEAR(m.all, 2 * twice.all, 1e-6); /* the A100's published 19.5 and 9.7 TFLOP/s */
     DG_NEAR(m.all, 19500, 60);
 }
 
@@ -143,7 +143,7 @@ static bool is_trained(const char *name)
     return DG_CHECK(dg_model_read(name, &model) == DG_OK) && dg_recipe_find(&model);
 }
 
-/* Predicted microseconds per step of this model on this GPU. Checks every op. */
+/* Returns the predicted microseconds per step of a model on a GPU. Checks every op's prediction. */
 static double step_us(const char *gpu, const char *name, int batch, int *kernels)
 {
     static dg_model model;

@@ -1,5 +1,5 @@
-/* Tuning files. An error names file and line and leaves the other rows valid. Rows that are written and read back are
- * unchanged. The rule and the shipped tables choose a variant for every op of every built-in model. */
+/* Tuning files. An error names file and line, and the other rows stay valid. Writing and reading a row does not change
+ * it. The rule by shape and the shipped tables select a variant for every op of every built-in model. */
 #include "host/net/job.h"
 #include "host/net/recipe.h"
 #include "tests/all_ops.h"
@@ -14,8 +14,7 @@ static const dg_op the_conv = {
     .kind = DG_OP_conv_fwd,
     .u.conv = {.N = 64, .H = 32, .W = 32, .Ci = 32, .Ho = 16, .Wo = 16, .Co = 64, .K = 4, .S = 2, .P = 1}};
 
-/* The text has one invalid row, which is refused with this line number and reason. The valid rows around it are kept.
- */
+/* Parses a tuning file with one invalid row, which is refused with this line and reason. Valid rows are kept. */
 static void bad(int line, const char *reason, const char *text)
 {
     dg_tune_table t = {0};
@@ -69,7 +68,7 @@ static void check_bad(void)
     bad(1, "missing colon and variant", CONV);
     bad(1, "missing variant after the colon", CONV " :");
     bad(1, "no variant winograd", CONV " : winograd");
-    bad(1, "no variant patch", "conv_dx N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : patch"); /* removed */
+    bad(1, "no variant patch", "conv_dx N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : patch"); /* a variant of older versions */
     bad(1, "not compiled for this tile", CONV " : tiled tile=64x65");
     bad(1, "not compiled for this tile", "conv_dw N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled tile=128x64");
     bad(1, "tile=64x32", CONV " : tiled tile=64");
@@ -87,7 +86,7 @@ static void check_bad(void)
     bad(1, "power of two", "norm_act N=2 H=4 W=4 C=8 groups=1 : vector block=96");
     bad(1, "not a multiple of the number of groups", "norm_act N=3 H=4 W=4 C=8 groups=2 : vector");
     bad(1, "has no variant vector", "gan_loss n=64 : vector");
-    bad(1, "gan_loss has no variant vector", "bce n=64 : vector"); /* bce is the name of gan_loss in older files */
+    bad(1, "gan_loss has no variant vector", "bce n=64 : vector"); /* older files call gan_loss bce */
     bad(1, "has no block, tile, stages or split", "conv_fwd N=64 H=4 W=4 C=32>64 K=4 S=1 P=0 : cublas split=2");
     bad(1, "K=1 S=1 P=0", CONV " : cublas");
     bad(1, "K=1 S=1 P=0", "conv_dx N=64 H=8 W=8 C=32>64 K=1 S=2 P=0 : cublas");
@@ -97,8 +96,8 @@ static void check_bad(void)
         "split=1\n");
 }
 
-/* Tiled variants compute indices for up to 8 images beyond the batch, as int. Tensors near the limit of an int
- * therefore use variant direct. */
+/* Tiled variants compute int indices for up to 8 images beyond the batch. Tensors near the limit of an int therefore
+ * use variant direct. */
 static void check_largest(void)
 {
     static const dg_op_kind kinds[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};
@@ -123,7 +122,7 @@ static void check_largest(void)
         }
 }
 
-/* Without a row, a weight gradient gets a square tile, also where 128x64 would fill the GPU. */
+/* Without a tuning row, a weight gradient has a square tile, even where tile 128x64 would fill the GPU. */
 static void check_square(void)
 {
     dg_op op = {.kind = DG_OP_conv_dw};
@@ -163,7 +162,7 @@ static void check_good(void)
     DG_CHECK(!dg_tune_find(&t, &op, 80));
     dg_tune_free(&t);
     DG_CHECK(dg_tune_parse(&t, "", "empty", DG_F32, &gpu) == DG_OK && t.rows == 0);
-    /* settings for a large device may exceed the limits of a small one */
+    /* tuning rows of a large GPU may exceed the limits of a small GPU */
     static const char large[] = CONV " : tiled tile=128x128 stages=4";
     DG_CHECK(dg_tune_parse(&t, large, "large", DG_F32, &gpu) == DG_OK && t.rows == 1);
     DG_REFUSED(dg_tune_parse(&t, large, "large", DG_F32, &small), DG_USAGE, "shared memory");
@@ -178,8 +177,8 @@ static void check_good(void)
     dg_tune_free(&t);
 }
 
-/* Rows for a precision apply only to runs with this precision and take precedence over rows for all precisions, in any
- * order. Rows for tf32, which older versions had, are ignored. */
+/* Tuning rows of a precision apply only to this precision and take precedence over rows for all precisions, in any
+ * order. Tuning rows for tf32, which older versions wrote, are ignored. */
 static void check_precisions(void)
 {
     static const char text[] = "[sm_90]\n" CONV " : tiled tile=32x32\n"
@@ -228,8 +227,8 @@ static void check_file(void)
     temp_remove(temp_dir);
 }
 
-/* For every op of every built-in model, the chosen variant passes the validity check and is unchanged after it was
- * written and read back. */
+/* For every op of every built-in model, the selected variant passes dg_variant_check and survives writing and
+ * reading. */
 static void check_models(dg_type real, const dg_gpu *g)
 {
     static dg_model model;
@@ -256,7 +255,7 @@ static void check_models(dg_type real, const dg_gpu *g)
                               r->tune.tile_m == op.tune.tile_m && r->tune.tile_n == op.tune.tile_n &&
                               r->tune.stages == op.tune.stages,
                           "%s: read back differently", text);
-                /* only shapes that no other kernel accepts use the slow kernels: the first and last layer of a
+                /* only shapes that no fast kernel supports use variant direct: the first and last layer of a
                  * classifier, and 1x1 convolutions from and to images */
                 const dg_conv_args *c = &op.u.conv;
                 const bool odd = (dg_recipe_find(&model)->labels || c->K == 1) && (c->Ci % 4 || c->Co % 4);

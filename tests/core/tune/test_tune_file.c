@@ -1,5 +1,5 @@
-/* Writing and merging of tuning files. The faster of two measured rows is kept, and so are sections and headers.
- * Invalid rows are refused with file and line. --tuning can read the result. */
+/* Writing and merging of tuning files. The faster of two measured rows, sections and headers are kept. Errors of
+ * invalid rows name file and line. --tuning can read the written file. */
 #include "core/tune/tune_file.h"
 
 #include "tempdir.h"
@@ -35,13 +35,13 @@ static void check_merge(void)
     static const char want[] = "; device A\n; device B\n"
                                "adam n=100 : direct block=64 ; 9.00 us for all\n"
                                "[sm_90]\n"
-                               "gan_loss   n=64:direct block=96 ; 2.40 us\n" /* faster in the new file */
-                               "noise n=6400 : direct block=64 ; 1.00 us\n"  /* faster in the old file */
-                               /* neither row has a time, so the last row is taken */
+                               "gan_loss   n=64:direct block=96 ; 2.40 us\n" /* the row of the new file is faster */
+                               "noise n=6400 : direct block=64 ; 1.00 us\n"  /* the row of the old file is faster */
+                               /* without measured times, the last row is kept */
                                "act n=4096 : vector block=128\n"
                                "act n=8192 : vector block=512 ; 7.00 us\n"
                                "[sm_80]\n"
-                               "gan_loss n=64 : direct block=256 ; 1.00 us\n"; /* a row of another architecture */
+                               "gan_loss n=64 : direct block=256 ; 1.00 us\n"; /* for another architecture */
     char *got = temp_slurp(temp_path("c.tune"), NULL);
     DG_CHECKF(got && !strcmp(got, want), "%s", got ? got : "nothing");
     free(got);
