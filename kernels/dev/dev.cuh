@@ -18,16 +18,17 @@
  *
  * SHARED(float, tile, [16][65]) declares a static array in shared memory, SHARED(int, last, ) a scalar: at most 48 KB
  * in all, 16-byte aligned, NaN in the simulator until written. DYN_SHARED(float, p) declares all dynamic shared memory
- * as one array. A dev_pool divides dynamic shared memory into arrays, in equal order and size in all threads: `dev_pool
- * pool; float *a = pool.take<float>(n);`. The launch passes the sum of dev_pool_bytes<float>(n) over all arrays.
+ * as one array. A dev_pool divides dynamic shared memory into arrays (`float *a = pool.take<float>(n)`), in equal order
+ * and size in all threads. The launch passes the sum of dev_pool_bytes<float>(n) over all arrays.
  *
  * Inline assembly is allowed only in the wrappers of this folder, which have simulated versions in sim/.
  * DEV_CHECK(condition) tests a launcher's guarantee in the simulator only. DEV_NOINLINE marks code that many kernels
  * run once. Float atomics are not allowed; sums have a fixed order.
  *
- * Large headers are optional, because they dominate compile time. Macros that include large headers: DEV_RANDOM for
- * dev_normal4, DEV_GRID for GRID_SYNC, DEV_HALF for __nv_bfloat16 and __half, DEV_WGMMA for dev_wgmma.cuh in a folder
- * sm90a (cuda.mk). C headers are included in extern "C" { }; launchers that C calls are extern "C". */
+ * Large headers are optional, because they dominate compile time. The macro DEV_RANDOM includes the header of
+ * dev_normal4, DEV_GRID that of GRID_SYNC, DEV_HALF that of __nv_bfloat16 and __half, and DEV_WGMMA includes
+ * dev_wgmma.cuh in a folder sm90a (cuda.mk). C headers are included in extern "C" { }; launchers that C calls are
+ * extern "C". */
 #ifndef DG_DEV_CUH
 #define DG_DEV_CUH
 

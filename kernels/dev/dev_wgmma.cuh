@@ -83,8 +83,8 @@ template <class Sums> __device__ __forceinline__ void wgmma_wait(Sums &d)
 }
 
 /* d (64, 8 J) += a (64, 16) * b (16, 8 J), bf16, J = 4, 8 or 16. Warp w of the warpgroup has rows 16 w to 16 w + 15.
- * The warp's d[j] has columns 8 j to 8 j + 7 in the layout of c in mma_bf16. In registers, a has the layout of a in
- * mma_bf16. */
+ * The warp's d[j] has columns 8 j to 8 j + 7 in the layout of c in mma_bf16. If operand a is in registers, it has the
+ * layout of operand a in mma_bf16. */
 #define DEV_SUMS_4(d, j) "+f"(d[j][0]), "+f"(d[j][1]), "+f"(d[j][2]), "+f"(d[j][3])
 #define DEV_SUMS_16(d, j) DEV_SUMS_4(d, j), DEV_SUMS_4(d, j + 1), DEV_SUMS_4(d, j + 2), DEV_SUMS_4(d, j + 3)
 #define DEV_LIST_16 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15"

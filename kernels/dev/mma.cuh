@@ -39,7 +39,8 @@ static __device__ __forceinline__ int dg_columns_plane_of_b() { return dg_warp_l
 
 /* Tensor-core products of one warp (mma.sync); wgmma.cuh declares equal members for warpgroups. `there`: the
  * architecture supports the products. `fused`: fused kernels use the products. `scaled`: operands are multiplied by a
- * power of two before rounding, and sums are divided by this power. `k`: number of terms per instruction and sum. */
+ * power of two before rounding, and sums are divided by this power. `k`: number of products that one instruction adds
+ * to each sum. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define DG_MMA_BEFORE_SM_80 1
 #else

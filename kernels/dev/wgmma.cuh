@@ -32,8 +32,8 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
     }
 
     /* Computes sums[q] += a * b for all q and TAPS taps; finish() waits for these products. P: type of the input patch
-     * in shared memory. Offsets in units: from a, moved_a + at_a(t, q) for tap t of sums[q]; from b, moved_b + at_b(t,
-     * q). */
+     * in shared memory. The operands of tap t of sums[q] start moved_a + at_a(t, q) units after `a` and moved_b +
+     * at_b(t, q) units after `b`. */
     template <class P, bool TRANS_B, int TAPS, int Q, int NJ, class AtA, class AtB>
     static __device__ __forceinline__ void products(float (&sums)[Q][NJ][4], place_of_a<P> a, int moved_a, dev_matrix b,
                                                     int moved_b, AtA at_a, AtB at_b)

@@ -164,10 +164,10 @@ static __device__ __forceinline__ float dg_epilogue_act_dx(const dg_epilogue &s,
     return y > 0 || s.act == DG_ACT_NONE ? v : s.act == DG_ACT_RELU ? 0 : s.slope * v;
 }
 
-/* Returns the address of a block's two partial sums for channel c. For epilogue stats, they are the mean and the sum of
- * squared deviations; for epilogue norm_dx, sum g and sum g (pre - mean). The blocks of a statistics group have
- * consecutive numbers. Epilogue stats also stores the number of values per channel (at least 1) of each block, for each
- * column of tiles. */
+/* Returns the address of a block's two partial sums for channel c. For epilogue stats, the partial sums are the mean
+ * and the sum of squared deviations; for epilogue norm_dx, sum g and sum g (pre - mean). The blocks of a statistics
+ * group have consecutive numbers. Epilogue stats also stores the number of values per channel (at least 1) of each
+ * block, for each column of tiles. */
 static __host__ __device__ __forceinline__ float *dg_parts_of(float *parts, int block, int c, int C)
 {
     return parts + 2 * ((int64_t)block * C + c);
@@ -185,7 +185,7 @@ struct dg_merged {
 
 /* All threads of a block merge the partial sums of blocks first .. first + count - 1. The threads are divided into
  * slots: slot s adds blocks s, s + slots, ..., and slot 0 returns the result. While the last block merges, the rest of
- * the GPU is idle. Short code and loads in batches of eight reduce the latency. */
+ * the GPU is idle. Short code and loads in batches of eight reduce the latency of the merge. */
 template <int NT>
 static __device__ __forceinline__ dg_merged dg_merge_parts(bool stats, float *parts, const float *rows, int first,
                                                            int count, int c, int C, int lanes, float *room)
@@ -280,7 +280,7 @@ static __device__ __forceinline__ bool dg_epilogue_last(const dg_epilogue &s, un
  * the epilogue. Returns true in the last block of the launch. NT and channels are powers of two.
  * `scratch`: dg_epilogue_bytes (fuse_launch.h), begins with the partial sums.
  * `counters`: dg_epilogue_counters of this column of tiles.
- * `clusters`: number per group (dg_epilogue_clusters). `values`: number per channel and group.
+ * `clusters`: number of clusters per group (dg_epilogue_clusters). `values`: number of values per channel and group.
  * `room`: 5 * NT floats of shared memory, free after the main loop. */
 template <int NT>
 static __device__ __forceinline__ bool dg_epilogue_merge(const dg_epilogue &s, float *scratch, unsigned *counters,

@@ -268,7 +268,7 @@ static bool in_order(const pass *f)
 }
 
 /* Returns a fused convolution on tensor cores, launched before the update, whose input is operand `name` of weight
- * gradient i, or NULL. `i`: op number in the original order. */
+ * gradient i, or NULL. `i`: number of the op in the plan's original order. */
 static dg_op *multiplied(const pass *f, int i, const char *name, const int *new_place)
 {
     const dg_plan *p = f->p;
@@ -297,7 +297,8 @@ static int own_row(dg_plan *p, const char *op, const char *what, size_t bytes)
     return row;
 }
 
-/* Adds plan rows for the rounded operands of weight gradient i of an update. `i`: op number in the original order. */
+/* Adds plan rows for the rounded operands of weight gradient i of an update. `i`: number of the op in the plan's
+ * original order. */
 static void factor_rows(const pass *f, int i, const int *new_place)
 {
     dg_plan *p = f->p;

@@ -92,8 +92,8 @@ typedef struct {
     unsigned *counters; /* array of dg_fused_size.counters elements, all 0 before and after every launch */
 } dg_fused_conv;
 
-/* Fused head: D's last layer (one logit per image), the loss, and the gradient through the norm and activation
- * before. */
+/* Fused head: D's last layer (one logit per image), the loss, and the gradient through the norm and activation before
+ * this layer. */
 typedef struct {
     dg_prologue in; /* prologue norm or plain, shape (N, pixels, C) */
     int N, pixels, C;

@@ -25,7 +25,7 @@ struct dg_fused_mma {
     int split, channels;
     const void *rounded;
     void *factors;
-    unsigned share; /* bit mask of the channel slices of its input that the first column of tiles stores */
+    unsigned share; /* bit mask: slices of the rounded input that the first column of tiles stores */
     bool early;     /* the first weights are loaded before grid_dependency_wait() */
     float *result, *sums, *parts;
     unsigned *columns, *tiles;

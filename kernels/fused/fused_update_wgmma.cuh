@@ -1,6 +1,7 @@
 /* A weight gradient's tile on Hopper's warpgroups (wgmma.cuh), for fused updates; the counterpart of dg_dw_tile and
- * dg_dw_products (conv_mma_dw.cuh). M = Co, N = 16 channels of x in four phases, K = positions of y, 64 per piece. Each
- * of the two warpgroups multiplies half of a piece; the sums of both warpgroups are added at the end.
+ * dg_dw_products (conv_mma_dw.cuh). The matrix product has M = Co, N = 16 channels of x in four phases, K = positions
+ * of y, 64 per piece. Each of the two warpgroups multiplies half of a piece; the sums of both warpgroups are added at
+ * the end.
  *
  * In shared memory, x is ordered by phase of the patch, plane of channels, and line of adjacent positions. The 4 x 2 x
  * 8 channels of a product then have one stride, and a shift (ky / 2, kx / 2) only changes the first position. Eight

@@ -1,7 +1,8 @@
 /* Data gradient of images on tensor cores (the last layer of G, forward), with and without prologue and epilogue.
  *
- * M = positions of y, N = 16 taps x CI channels, K = Co: each value of y is multiplied once. A value of x is the sum
- * over four positions of y. Step (a, b) computes the four pixels in rows 2a - 1 and 2a and columns 2b - 1 and 2b:
+ * The matrix product has M = positions of y, N = 16 taps x CI channels, K = Co: each value of y is multiplied once. A
+ * value of x is the sum over four positions of y. Step (a, b) computes the four pixels in rows 2a - 1 and 2a and
+ * columns 2b - 1 and 2b:
  *   x[2a - 1 + py, 2b - 1 + px] = r[a, b](py, px) + r[a - 1, b](2 + py, px) + r[a, b - 1](py, 2 + px)
  *                               + r[a - 1, b - 1](2 + py, 2 + px).
  * The term r[a, b](ky, kx) is the product of position (a, b) of y and tap (ky, kx), or 0 outside of y. A matrix product

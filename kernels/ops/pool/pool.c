@@ -122,8 +122,8 @@ INLINE void by_lanes(const dg_pool_args *a, const spot *s, some_channels *some)
     for (int c = 0; c < a->C && a->C >= LANES; c += LANES) some(a, s, a->C - c < LANES ? a->C - LANES : c, LANES);
 }
 
-/* Finds the largest value and its index without branches, which would be unpredictable. The first NaN is the
- * largest. */
+/* Finds the largest value and its index without branches, which would be unpredictable. The first NaN counts as the
+ * largest value. */
 INLINE void largest_of(const dg_pool_args *a, const spot *s, int c0, const int n)
 {
     values best = {0};

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* ROWS: losses that are stored before they are added. MANY: min number of logits for which several threads are
- * faster. */
+/* ROWS: number of losses that are stored before they are added. MANY: min number of logits for which several threads
+ * are faster. */
 enum { ROWS = 1024, MANY = 2048 };
 
 /* The first largest logit of a row, and the sum of the other logits' exponentials, relative to the largest logit.

@@ -3,7 +3,8 @@
  *   g[p] = sum over i < m of d[i+p] y[i]:           g = G' ((A y) * (B' d)), by transposition.
  * Both formulas are products of polynomials at n points. The points minimise the fp32 error (Barabasz et al. 2020,
  * "Error analysis and improving the accuracy of Winograd convolution"):
- *   F(4,3), n = 6: points a, -a, b, -b, 0 and infinity, a = 3/2 and b = 5/8, have 0.4 times the error of 1 and 2.
+ *   F(4,3), n = 6: points a, -a, b, -b, 0 and infinity, a = 3/2 and b = 5/8, have 0.4 times the error of points 1 and
+ *     2.
  *            Relative errors at 32 to 128 channels: 5e-7, weight gradients 5e-7 to 7e-7, direct sums 2e-7.
  *   F(4,2), n = 5: points a, -a, b, -b and infinity, a = 5/4 and b = 3/8, have half the error of the usual points
  *            0, 1, -1, 2 and infinity, with one or two operations more.
@@ -148,7 +149,8 @@ typedef void dg_transform(const real *const *from, int channels, real *to, size_
         for (ptrdiff_t c = 0; c < channels; c += DG_LANES) one(n, from, c, to + c, step);                       \
     }
 
-/* Transforms any number of channels. from: `count` pointers to first channels. A last, partial vector is copied. */
+/* Transforms any number of channels. The array `from` contains `count` pointers to first channels. A last, partial
+ * vector is copied. */
 static inline void dg_whole_and_rest(dg_transform *transform, const real **from, int count, int channels, real *to,
                                      size_t step)
 {
@@ -182,14 +184,16 @@ static inline void dg_fetch(const real *from, ptrdiff_t count, const real *end)
     for (ptrdiff_t i = 0; i < count; i += 64 / (ptrdiff_t)sizeof(real)) __builtin_prefetch(from + i, 0, 2);
 }
 
-/* Returns the distance in reals between arrays that are read together: an odd number of cache lines, for L1's sets. */
+/* Returns the distance in reals between arrays that are read together: an odd number of cache lines, so that these
+ * arrays use different sets of L1. */
 static inline size_t dg_odd_lines(size_t reals)
 {
     size_t line = 64 / sizeof(real);
     return ((reals + line - 1) / line | 1) * line;
 }
 
-/* Returns the points per axis for r taps and an H x W output. Two taps use the larger tile unless it costs more. */
+/* Returns the points per axis for r taps and an H x W output. For two taps, the larger tile is used unless it costs
+ * more. */
 static inline int dg_winograd_points(int r, int H, int W)
 {
     if (r == 3) return 6;

@@ -103,7 +103,7 @@ static const char *check_direct(const dg_op *op, dg_tune *t, dg_type real, const
     return why;
 }
 
-/* Counts the work of kernels with one thread or warp per result. Neighbouring threads share one operand in the
+/* Counts the work of kernels with one thread or warp per result. Neighbouring threads load one operand from the
  * cache. */
 static void direct_work(const dg_op *op, dg_work *w)
 {

@@ -185,7 +185,7 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
             }
         }
     }
-    /* True if the cell at `at` stores row (or column) i of its patch. Other cells store rows of its border. */
+    /* True if the cell at `at` stores row (or column) i of its patch. Neighbouring cells store the patch's border. */
     static __device__ __forceinline__ bool is_own(int i, int at, int size)
     {
         return (i > 0) & ((i <= P::scale * P::piece::side) | (at + P::piece::side >= size / P::scale));
@@ -296,7 +296,8 @@ template <class Job, class G> struct dg_weights {
         return groups % G::stages == 0 ? g % G::stages : (chunk * groups + g) % G::stages;
     }
 
-    /* Copies the rounded weights of the step `later` steps after (chunk, g). EARLY: before grid_dependency_wait(). */
+    /* Copies the rounded weights of the step `later` steps after step (chunk, g). EARLY: before
+     * grid_dependency_wait(). */
     template <bool EARLY> __device__ __forceinline__ void copy_step(int chunk, int g, int later, int chunks)
     {
         const int at = chunk + (g + later) / groups, group = (g + later) % groups, stage = stage_of(at, group);

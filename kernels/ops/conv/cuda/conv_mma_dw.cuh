@@ -1,7 +1,8 @@
-/* Weight gradient on tensor cores: M = Co, N = 16 taps x 16 channels of x, K = positions of y, one piece at a time.
- * Operands x and y are read by columns (mma.cuh). In shared memory, y is [plane of Co][position], with position p of
- * odd planes at p ^ 4. A patch of x is stored once; each tap reads the patch at its own offset. A warp sums two taps.
- * Unfused kernels round the values that they load (conv_mma_dw_plain.cuh); fused updates copy rounded operands. */
+/* Weight gradient on tensor cores, with M = Co, N = 16 taps x 16 channels of x, K = positions of y, one piece at a
+ * time. Operands x and y are read by columns (mma.cuh). In shared memory, y is [plane of Co][position], with position p
+ * of odd planes at p ^ 4. A patch of x is stored once; each tap reads the patch at its own offset. A warp sums two
+ * taps. Unfused kernels round the values that they load (conv_mma_dw_plain.cuh); fused updates copy rounded
+ * operands. */
 #ifndef DG_CONV_MMA_DW_CUH
 #define DG_CONV_MMA_DW_CUH
 

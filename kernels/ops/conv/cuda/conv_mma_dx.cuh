@@ -1,10 +1,10 @@
 /* Data gradient on tensor cores, also the forward pass of transposed convolutions. Outputs fall into 2x2 phases (py,
  * px) of four taps: output (2a + py, 2b + px) is the sum over dy, dx = 0, 1 and over co of
  *   y[a - 1 + py + dy, b - 1 + px + dx, co] * w[co, 3 - py - 2dy, 3 - px - 2dx].
- * M = positions of a phase, N = Ci, K = four taps x Co by chunks of channels of y. A block computes all four phases of
- * its positions (a, b) from one patch of y. A warp computes 64 positions of one phase. A warpgroup computes all
- * positions of two phases with common weights. Weights are stored as [slot][plane of Ci][co], slot = (dy, dx, py, px),
- * with position p of odd planes at p ^ 4 (mma.cuh), because sums run over positions.
+ * The matrix product has M = positions of a phase, N = Ci, K = four taps x Co by chunks of channels of y. A block
+ * computes all four phases of its positions (a, b) from one patch of y. A warp computes 64 positions of one phase. A
+ * warpgroup computes all positions of two phases with common weights. Weights are stored as [slot][plane of Ci][co],
+ * slot = (dy, dx, py, px), with position p of odd planes at p ^ 4 (mma.cuh), because sums run over positions.
  * Tile of warps: 64 or 128 positions x 32 channels x 4 phases.
  * Tile of warpgroups: 64 to 256 positions x 32 channels; small maps have 128 x 64, but no tile of 256 positions.
  * Stages: two chunks of 16 channels of y.

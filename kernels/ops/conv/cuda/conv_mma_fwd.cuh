@@ -1,6 +1,6 @@
-/* Forward pass on tensor cores: M = positions of y, N = Co, K = 16 taps x Ci by chunks of channels. A chunk's patch is
- * stored in shared memory by phases (conv_mma.cuh); every tap reads the patch at its own offset. Weights are stored as
- * [tap][plane of Ci][co], with position p of odd planes at p ^ 4 (mma.cuh).
+/* Forward pass on tensor cores, with M = positions of y, N = Co, K = 16 taps x Ci by chunks of channels. A chunk's
+ * patch is stored in shared memory by phases (conv_mma.cuh); every tap reads the patch at its own offset. Weights are
+ * stored as [tap][plane of Ci][co], with position p of odd planes at p ^ 4 (mma.cuh).
  * Tile: 128 positions x 64 or 128 channels; 64 x 128 for fp16 in small maps. Warpgroups in large maps have a tile of
  * 256 x 64, which reads weights half as often as 128 x 128.
  * Stages: two chunks of 16 channels.

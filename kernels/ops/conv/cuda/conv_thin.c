@@ -106,8 +106,8 @@ static const char *check_mma(const dg_op *op, dg_tune *t, dg_type real, const dg
     return dg_conv_check_split(t, most_parts(op), 1);
 }
 
-/* 32-bit words per quad of operands (conv_thin_mma.cuh). Only shared memory, which is slower than products, is
- * counted. */
+/* 32-bit words per quad of operands (conv_thin_mma.cuh). Only accesses to shared memory are counted, because they take
+ * longer than the products. */
 static const double words = 2;
 
 static void fwd_work(const dg_op *op, dg_work *w)

@@ -39,7 +39,7 @@ struct dg_quad {
  * The sum over 4x4 taps x CI channels consists of CI products of 16 operands. Lane (g, t) multiplies row t of the taps,
  * whose 4 * CI values are contiguous in a row of the image. Therefore a patch stores each value only once, and a lane
  * reads its operands directly. A read of 8 pixels (CI or 2 CI words apart, CI is odd) in 4 rows has no bank conflict,
- * because a row's pitch is 8 words (mod 32). By the order of B's columns, a lane computes two groups of four contiguous
+ * because a row's pitch is 8 words (mod 32). The order of B's columns gives each lane two groups of four contiguous
  * channels. */
 template <int CI_> struct dg_thin_mma_fwd {
     typedef dg_quad quad;
@@ -59,8 +59,8 @@ template <int CI_> struct dg_thin_mma_fwd {
     static __device__ __forceinline__ int channel(int e) { return e / 4 * 16 + lane() * 4 + e % 4; }
     __device__ __forceinline__ float &at(int p, int e) { return c[p / 2][e / 2][p % 2 * 2 + e % 2]; }
 
-    /* Stores values i .. i + 3 (i is odd) of a row of the patch. Values before the row are skipped; later values are
-     * padding. */
+    /* Stores values i .. i + 3 (i is odd) of a row of the patch. Values before the row are skipped; values after the
+     * row are stored in padding. */
     static __device__ __forceinline__ void put(float *patch, int row, int i, const float (&v)[4])
     {
         static_assert(pitch * 4 >= (dg_div_up(line - CI, 4) * 4 + CI) * quad::words, "rows have padding");

@@ -1,13 +1,10 @@
 /* Convolution as an implicit GEMM in fp32: the loaders find the elements of the patch matrix in x or y. Channels are
  * innermost, so that every copy is 16 bytes. Copies of taps in the padding and past the ends of tiles are filled with
- * zeros.
- * Forward: M = pixels of y, N = Co, K = taps x Ci.
- * Data gradient: S*S phases; output (iy, ix) has phase ((iy+P) % S, (ix+P) % S) and taps ky, kx with equal remainders;
- * M = pixels of x in the phase, N = Ci, K = taps of the phase x Co.
- * Weight gradient: M = Co, N = taps x Ci, K = pixels of the images of one split.
- * If split > 1, K (weight gradient: the batch) is divided into parts, which are written to scratch memory and added in
- * order.
- * Tile: 32x32 to 128x128 results (conv_tiles.h), 16 terms of the sum per stage, 2 to 4 stages.
+ * zeros. In the forward pass, M = pixels of y, N = Co, K = taps x Ci. In the data gradient, output (iy, ix) has phase
+ * ((iy+P) % S, (ix+P) % S) and taps ky, kx with equal remainders. For each phase, M = pixels of x, N = Ci, K = taps of
+ * the phase x Co. In the weight gradient, M = Co, N = taps x Ci, K = pixels of the images of one split. If split > 1, K
+ * (weight gradient: the batch) is divided into parts, stored in scratch memory and added in order. Tile: 32x32 to
+ * 128x128 results (conv_tiles.h), 16 terms of the sum per stage, 2 to 4 stages.
  * Shared memory: 4 to 20 KB per stage.
  * Registers: 72 to 168.
  * Bound by: fp32 multiply-adds.

@@ -53,8 +53,8 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
         *ty = warp / across * 4 + lane / 8;
     }
 
-    /* Multiplies a stage, KS values of k at a time. Operands by rows are read along k, operands by columns once per
-     * k. */
+    /* Multiplies a stage, KS values of k at a time. An operand stored by rows is read along k, an operand stored by
+     * columns once per k. */
     static __device__ __forceinline__ void multiply(float (&acc)[TM][TN], const float *a, const float *b, int ty,
                                                     int tx)
     {
