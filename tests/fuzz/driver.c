@@ -82,7 +82,7 @@ static bool try_file(const char *path)
 
 static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
 
-/* Runs the target on each file of a folder. Returns the number of files; -1 after a failure. */
+/* Runs the target on each file of a folder and returns the number of files; -1 after a failure. */
 static int try_folder(const char *below, const char *name)
 {
     char path[4096];

@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Compresses `bytes` bytes of plain to gzip format. Returns the compressed size; 0: it exceeds `most`. */
+/* Compresses `bytes` bytes of plain to gzip format; returns the compressed size, or 0 if it exceeds `most`. */
 static size_t pack(uint8_t *data, size_t most, const uint8_t *plain, size_t bytes)
 {
     z_stream z = {0};

@@ -1,5 +1,5 @@
-/* libFuzzer: zip files, used instead of a folder, with images, IDX files or CIFAR files. Reading writes nothing to disk
- * and takes limited time. The mutator changes contents, and names in the central directory and in local headers. */
+/* libFuzzer: zip files of images, IDX files or CIFAR files, used instead of a folder. Reading a zip file writes nothing
+ * to disk and takes limited time. The mutator changes contents, and names in central directory and local headers. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static size_t little(const uint8_t *p, int bytes)
     return v;
 }
 
-/* Renames an entry of a zip file. `at` is the offset of its directory header; its local header changes, too. */
+/* Renames a zip entry in its directory header, which is at offset `at`, and in its local header. */
 static void rename_entry(uint8_t *data, size_t size, size_t at, unsigned *random)
 {
     static const char *const words[] = {"../", "/", "..", "a/", "./", "\\", "//", "\n"};

@@ -83,7 +83,7 @@ static bool hit(int kind, bool changes)
     return now;
 }
 
-/* Counts a call that has no partial results. If it returns true, the call must fail, and errno is set. */
+/* Counts a call that has no partial results. Returns true, with errno set, if the call must fail. */
 static bool call_fails(int kind, bool changes)
 {
     if (!hit(kind, changes)) return false;

@@ -90,8 +90,8 @@ static void test_place(void)
         {"batch = 4\ndrop-last = no\n", 6, 1, 3, 12, false},
         {"seed = 1\nbatch = 4\n", 6, 1, 3, 11, false},
         {"", 6, 1, 3, 11, true},
-        {"batch = 4\n", 6, 1, 3, 0, true},    /* imported from PyTorch: the number of images is unknown */
-        {"batch = 4\n", 700, 1, 2, 11, true}, /* saved by an earlier run with another dataset or another batch size */
+        {"batch = 4\n", 6, 1, 3, 0, true},    /* an imported checkpoint has no number of images */
+        {"batch = 4\n", 700, 1, 2, 11, true}, /* checkpoint of an earlier run with another dataset or batch size */
         {"batch = 4\n", 2, 1, 2, 11, false},
     };
     static machine a;

@@ -1,6 +1,6 @@
-/* Runs commands while the k-th call of one kind fails, alone or with all later calls. Of all calls with one call stack,
- * only the first two fail. A command must end with a message, or with exit code 0 and unchanged results, unless a
- * warning names what is missing. No temporary file and no open file may be left. */
+/* Runs commands while the k-th call of one kind fails, alone or with all later calls. Of the calls with equal call
+ * stacks, only the first two fail. A command must end with a message, or with exit code 0 and unchanged results, unless
+ * a warning names what is missing. No temporary file and no open file may be left. */
 #include "failing.h"
 
 #include "test.h"

@@ -87,7 +87,7 @@ static void contact_sheet(dg_dataset_options o)
         if (!DG_CHECKF(!e && !blob_load(&b, sheet), "%s", dg_message())) continue;
         if (DG_CHECK(!dg_image_decode(b.data, b.bytes, &(dg_decode_options){0}, &im))) {
             DG_CHECKF(im.W == 8 * 10 + 2 && im.H == 3 * 10 + 2, "%d x %d", im.W, im.H); /* 23 images in 3 rows of 8 */
-            for (uint32_t i = 0; o.channels == 3 && i < 24; i++) /* first pixels of 00.png, after a border of 2 */
+            for (uint32_t i = 0; o.channels == 3 && i < 24; i++) /* row 0 of 00.png, after a border of 2 pixels */
                 DG_CHECK(im.pixels[3 * (2 * im.W + 2) + (int)i] == noise_byte(0, i));
         }
         dg_image_free(&im);

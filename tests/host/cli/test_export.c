@@ -271,7 +271,7 @@ static bool write_foreign(const char *path, const char *prefix, const char *dtyp
         for (size_t k = 0; t->type == DG_F32 && k < t->bytes / 4 * (size_t)(1 + !strcmp(t->name, twin));
              k++, n += bytes) {
             const uint16_t bits = (uint16_t)(k * 2654435761u >> 7 &
-                                             0x3bff); /* finite and positive both as F16 and as BF16 */
+                                             0x3bff); /* finite and positive as F16 and as BF16 */
             const float wide = (float)(k % 100 + 1);
             if (bytes == 2) memcpy(file + n, &bits, 2);
             else memcpy(file + n, &wide, 4);

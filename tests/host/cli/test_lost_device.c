@@ -60,7 +60,7 @@ static dg_err lost_alloc(dg_backend *b, size_t bytes, void **memory)
     return e ? e : device.is.alloc(b, bytes, memory);
 }
 
-/* Reports each event as pending at the first query. */
+/* Reports each event of the simulated device as pending at the first query. */
 static dg_err lost_query(dg_backend *b, int event, bool wait, bool *yes)
 {
     const dg_err e = answer("query");

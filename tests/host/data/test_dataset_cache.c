@@ -31,7 +31,7 @@ static int same(const dg_dataset *a, const dg_dataset *b)
 
 static dg_dataset truth; /* dataset loaded without a cache */
 
-/* Loads a dataset with the cache and compares it with `truth`. `cached`: 1 if it must come from the cache. */
+/* Loads a dataset, which must come from the cache if `cached`, and compares it with `truth`. */
 static int load(const dg_dataset_options *o, int cached)
 {
     dg_dataset d;
@@ -119,7 +119,7 @@ static void keyed(void)
 static void damaged(void)
 {
     dg_dataset_options o = small();
-    o.size = 1, o.limit = 4, o.threads = 1; /* gives a short cache file */
+    o.size = 1, o.limit = 4, o.threads = 1; /* small images, which give a short cache file */
     renew_truth(o);
     DG_CHECK(load(&o, 0));
     blob whole;

@@ -31,7 +31,7 @@ static void recognised(void)
         DG_CHECKF(dg_made_by_us(exact, n) == (n >= 56), "the first %zu bytes", n);
         free(exact);
     }
-    for (size_t i = 0; i < 56; i++) { /* bytes 12 to 36 are not read */
+    for (size_t i = 0; i < 56; i++) { /* bytes 12 to 36 are not read, so their damage has no effect */
         b.data[i] ^= 0x80;
         DG_CHECKF(dg_made_by_us(b.data, b.bytes) == (i >= 12 && i < 37), "byte %zu", i);
         b.data[i] ^= 0x80;

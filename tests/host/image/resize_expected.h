@@ -1,4 +1,4 @@
-/* Made with Pillow 9.5.0 by tests/host/image/resize_expected.py, which only commit 58d646d3 has. */
+/* Made with Pillow 9.5.0 by tests/host/image/resize_expected.py, which exists only in commit 58d646d3. */
 static const struct {
     int w, h, c, W, H;
     uint32_t crc;

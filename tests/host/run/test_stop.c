@@ -19,7 +19,7 @@ typedef struct {
     const char *want; /* expected text on stderr */
 } row;
 
-/* Sends signals in a child process whose stderr is fd. Returns its exit code. */
+/* Raises the signals of a test case in a child process whose stderr is fd. */
 static int answer(const row *c, int fd)
 {
     if (fd != STDERR_FILENO) dup2(fd, STDERR_FILENO);

@@ -189,7 +189,7 @@ int nanosleep(const struct timespec *t, struct timespec *rest)
     return (int)syscall(SYS_nanosleep, t, rest);
 }
 
-/* The lock file still names a killed run; the message must wait for the name of the new owner. */
+/* The lock file still names a killed run; the error message must wait for the name of the new owner. */
 static void test_stale_name(void)
 {
     char host[256] = "", text[400], want[64];

@@ -36,7 +36,7 @@ static void check_product(int n)
     free(out);
 }
 
-/* Computes h diag(value) h with the reflection h = 1 - 2 v v'. A power of this matrix is h diag(power of value) h. */
+/* Computes h diag(value) h with the reflection h = 1 - 2 v v'; its powers are h diag(powers of value) h. */
 static void reflected(const double *v, const double *value, size_t n, double *out)
 {
     double *hd = matrix(n);
