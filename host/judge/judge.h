@@ -43,7 +43,7 @@ typedef struct {
     double *share;             /* (count, classes) probabilities; NULL: no classifier */
     double *hidden;            /* (count, features) input of the classifier's last layer */
     double *feature;           /* (count, DG_RANDOM_FEATURES); NULL, like all members below, without a random_net */
-    double *next, *ball;       /* squared feature distance of each image to its nearest and 5th nearest image */
+    double *next, *ball;       /* squared feature distance to the image's nearest and 5th nearest neighbour */
     double *near, *reals_near; /* squared distance of each image to the nearest real image, and vice versa */
     dg_normal normal;          /* normal distribution fitted to the set's features on first use */
     double beside[DG_BESIDES];

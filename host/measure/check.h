@@ -26,9 +26,9 @@ dg_err dg_check_plan(dg_job *reference, dg_job *other, const char *plan, FILE *t
 dg_err dg_check_op(dg_job *job, const dg_plan *p, const dg_op *reference, const dg_op *other, double *worst);
 
 /* Compare each fused launch (fused.h) of a plan with the unfused ops that the launch replaces, which job `plain` runs
- * on the same kind of backend. Before each launch, its inputs are made equal in both jobs, except partial results that
- * a fused launch leaves for the next launch. The limit for a tensor is a relative Euclidean distance of 1e-5 plus the
- * rounding error of one operand. Parameters are those of dg_check_plan; result->ops counts launches. */
+ * on the same kind of backend. Before each launch, the launch's inputs are made equal in both jobs, except partial
+ * results that a fused launch leaves for the next launch. The limit for a tensor is a relative Euclidean distance of
+ * 1e-5 plus the rounding error of one operand. Parameters are those of dg_check_plan; result->ops counts launches. */
 dg_err dg_check_fused(dg_job *plain, dg_job *fused, const char *plan, FILE *to, dg_check_result *result);
 
 /* Compare |v|^2 with its tangent (penalty.h) for each image, after a step of a job with o.checked and gradient

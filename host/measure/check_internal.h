@@ -1,4 +1,4 @@
-/* Internals of the lockstep check: memory of an operand. */
+/* Shared by check.c and check_fused.c: memory of an operand. */
 #ifndef DG_CHECK_INTERNAL_H
 #define DG_CHECK_INTERNAL_H
 

@@ -13,7 +13,7 @@
  * (fan_in + fan_out)) (Glorot & Bengio 2010); TORCH is uniform within 1 / sqrt(fan_in), biases too. Else gamma is 1. */
 typedef enum { DG_START_DCGAN, DG_START_NORMAL, DG_START_HE, DG_START_GLOROT, DG_START_TORCH } dg_start;
 
-/* Statistics of the training images, with which a model prepares its input. */
+/* Training-set statistics by which a model normalises or whitens input images. */
 typedef struct {
     double mean[4], std[4]; /* for input = standard: statistics per channel of pixels in 0..1; std 0: unknown */
     dg_whitening *whitening;
@@ -26,7 +26,7 @@ struct dg_job_options {
     int tested;     /* batch size of plan "test"; 0: no such plan */
     int rows;       /* images in the dataset */
     int window;     /* images per window of a streamed dataset (loader.h); 0: the whole dataset is in memory */
-    bool train;     /* false: no gradients, no moments */
+    bool train;     /* false: the job has no gradients and moments */
     bool z_given;   /* for replay: the plan has no noise op, and the caller sets z before each step */
     bool flip;
     dg_optimizer optimizer;

@@ -25,7 +25,7 @@ typedef struct {
     size_t offset, bytes;
     double min, max;
     int step;
-    double preset; /* default; -1: required in [model], else the default of the layer kind */
+    double preset; /* default value; -1: required in [model], the layer kind's default in layers */
     const char *choices, *must;
     int without;
 } key;

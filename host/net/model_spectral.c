@@ -58,7 +58,8 @@ static bool has_weights(const char *heading)
     return true;
 }
 
-/* In the sections of D, remove the lines of these keys and insert them after each heading of a layer with weights. */
+/* In D, remove the lines of keys norm, start, gain (and bias); insert new lines after the headings of layers with
+ * weights. */
 dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char out[DG_MODEL_TEXT_MAX])
 {
     const bool none = norm == DG_NORM_NONE;

@@ -1,4 +1,4 @@
-/* The option table, for the files that implement it: parsing, help, config.ini. */
+/* The option table, and internal functions for parsing, help and config.ini. */
 #ifndef DG_OPTION_TABLE_H
 #define DG_OPTION_TABLE_H
 

@@ -31,8 +31,8 @@ int dg_least_images(const dg_options *o);
 /* Reduce a default batch size to the largest power of two <= images. */
 void dg_settle_batch(dg_options *o, int images);
 
-/* Set epochs, sample_every and schedule_length if they are auto. With --steps, epochs is set to the number of epochs
- * with these steps. An auto schedule ends after 80% of the images that the run trains on. */
+/* Set epochs, sample_every and schedule_length if they are auto. With --steps, set enough epochs for this number of
+ * steps. An auto schedule ends after 80% of the images that the run trains on. */
 void dg_settle_length(dg_options *o, int images);
 
 /* Write a duration as "45 seconds", "8 minutes", "3.5 hours" or "12 days"; returns out. */

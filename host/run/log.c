@@ -313,7 +313,7 @@ dg_err dg_log_step(dg_log *l, const dg_log_row *given)
     dg_log_row kept;
     int n = dg_log_csv(line, l->recipe, row);
     dg_err e = add_text(&l->file[CSV], line, (size_t)n);
-    /* Store rounded values, as a resumed run reads them, so that its means and curves are equal. */
+    /* Store the rounded values of the log, so that a resumed run has equal means and curves. */
     line[n - 1] = 0;
     (void)dg_log_parse(line, l->recipe, &kept);
     if (!e) e = add_row(l, &kept);

@@ -12,9 +12,9 @@ const char *dg_best_name(const dg_recipe *recipe);
 double dg_best_score(const dg_recipe *recipe, const dg_log_row *row);
 
 /* Call before a run with these log rows resumes at `step`. Replaces the best file by the best of the old best file and
- * the existing checkpoints, according to the tests in the log. The old best file may be from a later step, because the
- * run rewinds or a kill lost its last epochs. Without any tested checkpoint the best file is removed. Returns the score
- * of the best file; -INFINITY: no file or no test. Failures are warnings. */
+ * the existing checkpoints, according to the tests in the log. The old best file may be from a step after `step`,
+ * because the run rewinds or a kill lost its last epochs. Without any tested checkpoint the best file is removed.
+ * Returns the score of the best file; -INFINITY: no file or no test. Failures are warnings. */
 double dg_best_settle(const dg_rundir *r, const dg_recipe *recipe, const dg_log_row *row, long n, uint64_t step);
 
 #endif

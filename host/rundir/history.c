@@ -184,7 +184,7 @@ static dg_err share_link(const dg_rundir *r, int folder, const char *name)
     return DG_OK;
 }
 
-/* Move or copy the other files after the rewind took effect. Resuming removes later epochs from copied files. */
+/* After the rewind took effect, move or copy the other later files. Resuming removes later epochs from copied files. */
 static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
 {
     static const char *const kept[] = {"curves.png",

@@ -15,7 +15,7 @@ const dg_logged_measure dg_logged[DG_LOGGED] = {
 #undef X
 };
 
-/* The columns: epoch, step, the recipe's named metrics, img_s, seconds. */
+/* The columns of log.csv: epoch, step, the recipe's named metrics, img_s, seconds. */
 static const char first_columns[] = "epoch,step", last_columns[] = ",img_s,seconds\n";
 enum { RATE, SECONDS, LAST_COLUMNS };
 static const char *const last_name[LAST_COLUMNS] = {"img_s", "seconds"};

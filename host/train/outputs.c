@@ -1,4 +1,4 @@
-/* Output files of a run: functions of this file copy the data, and threads write it. */
+/* Output files of a run: these functions copy the data, and threads write the copies. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -80,7 +80,7 @@ void dg_save_report(dg_outputs *w);
 
 bool dg_checkpoint_due(const dg_outputs *w, uint64_t epoch);
 /* True if --checkpoint-every auto skips this epoch: the last write is unfinished, or training would wait more than 10%
- * of the time. The last epoch is never skipped. */
+ * of the time. Option auto never skips the last epoch. */
 bool dg_checkpoint_too_soon(const dg_outputs *w, uint64_t epoch);
 void dg_save_checkpoint(dg_outputs *w, const dg_position *read);
 /* Save a copy as the best checkpoint (best.h), which --resume does not use by default. */

@@ -60,7 +60,7 @@ static void log_failed(dg_training *r, dg_err e)
 static dg_err bad_numbers(dg_training *r, const char *what)
 {
     char tensor[160] = "";
-    /* only if no later step ran, because later steps spread NaN to every tensor */
+    /* name no tensor if a later step ran, because later steps spread NaN */
     if (r->given.step == r->read.step) name_bad_tensor(&r->job, tensor, sizeof tensor);
     return dg_fail(DG_NUMBERS,
                    DG_MSG("not-finite",
@@ -296,7 +296,7 @@ static dg_err save_test(dg_training *r, uint64_t epoch)
     return DG_OK;
 }
 
-/* Save an epoch's outputs after its last launch. Checkpoints wait for the metrics, so that they have no NaN. */
+/* Save an epoch's outputs after its last launch. Checkpoints wait for the metrics, so that no checkpoint has NaN. */
 static dg_err close_epoch(dg_training *r)
 {
     dg_position_end_epoch(&r->given);
@@ -324,7 +324,7 @@ static dg_err close_epoch(dg_training *r)
     return e ? e : save_test(r, epoch); /* last, because dg_save_best must not affect dg_checkpoint_too_soon */
 }
 
-/* Write missing outputs of the last epoch, if the run ended between the checkpoint and the outputs. */
+/* Write missing outputs of the last epoch, if the earlier session ended after the checkpoint and before the outputs. */
 static void make_up_for_images(dg_training *r)
 {
     const dg_options *o = r->o;

@@ -18,7 +18,7 @@ typedef struct {
     dg_job job;
     dg_dataset data;
     dg_input_data input;
-    uint8_t *records;     /* labels of data, if the recipe has labels */
+    uint8_t *records;     /* images with labels, if the recipe has labels; else NULL */
     dg_evaluation tested; /* evaluation of the newest epoch, if the dataset has test images */
     dg_critic critic;
     struct {

@@ -106,9 +106,9 @@ void dg_finish_forward(dg_builder *b, const dg_pass *p, int i, int bias);
 /* Append the backward ops of dg_finish_forward; returns the input's gradient. db: row of bias gradients, -1: none. */
 dg_view dg_finish_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, int db, unsigned want, dg_view dx[2]);
 
-/* Append the tangent ops of dg_finish_forward, then the gradient db of the biases (-1: none). In this order the op of
- * the activation's slope directly follows the convolution, so that fusion can join the two ops. from: the tangent
- * before these ops, which is `out` unless the layer adds another layer's output. */
+/* Append the tangent ops of dg_finish_forward, then the gradient db of the biases (-1: none). The op of the
+ * activation's slope directly follows the convolution, so that fusion can join the two ops. from: the tangent before
+ * these ops, which is `out` unless the layer adds another layer's output. */
 void dg_finish_tangent(dg_builder *b, const dg_tangent *t, int i, dg_view from, dg_view out, int db);
 /* Returns the view for the tangent of layer i's output. */
 dg_view dg_tangent_out(dg_builder *b, const dg_tangent *t, int i);
