@@ -205,7 +205,7 @@ static void test_refusals(void)
     }
     const edit uncounted = {.bare = true,
                             .tensor = "main.1.num_batches_tracked",
-                            .drop = true}; /* missing in files of PyTorch before 0.4.1 */
+                            .drop = true}; /* files of PyTorch before 0.4.1 lack num_batches_tracked */
     DG_CHECK(edit_file(exported, bad, &uncounted) && import_of(bad, NULL, temp_path("old.safetensors")) == DG_OK);
     DG_REFUSED(import_of(exported, "dcgan64", out), DG_IO, "model dcgan64 needs");
     DG_CHECK(import_of(exported, "no-such-model", out) == DG_USAGE);

@@ -172,7 +172,7 @@ static void check_copies(const uint8_t *others, dg_judged *reals, const dg_judge
     free(made);
 }
 
-/* Runs the tests on `pixels`: COUNT real, COUNT held-out and COUNT unseen images. */
+/* Runs the tests on pixels of COUNT real, COUNT held-out and COUNT unseen images. */
 static void check_set(const char *name, const uint8_t *pixels)
 {
     dg_judged reals = {0}, held = {0};
