@@ -1,4 +1,4 @@
-/* Eigenvectors of a symmetric matrix: Householder tridiagonalisation, then implicit QL (Golub & Van Loan, 8.3). A 768 x
+/* Eigenvectors of a symmetric matrix by Householder tridiagonalisation and implicit QL (Golub & Van Loan, 8.3). A 768 x
  * 768 matrix takes seconds. Sums have a fixed order, so results are bit-identical on every machine. */
 #include <math.h>
 #include <stdbool.h>

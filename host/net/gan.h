@@ -8,7 +8,8 @@
 
 extern const dg_recipe dg_gan_recipe, dg_gan_penalised_recipe;
 
-/* Parse names such as "color,cutout" (or "none") into DG_AUGMENT_ flags. Returns false for other names. */
+/* Parse names such as "color,cutout" (or "none") into DG_AUGMENT_ flags. Returns false for unknown or repeated
+ * names. */
 bool dg_augment_parse(const char *text, int *out);
 
 /* Draw the latent vector z of sample number `image`: standard normal values from Philox stream DG_STREAM_SAMPLE. */

@@ -111,7 +111,7 @@ typedef struct {
     int rule, sweep_step; /* rule: dg_batch_rule; sweep_step: STEP of --sweep A-B:STEP */
 
     bool given[DG_OPTIONS_MAX]; /* per option of the table: true if set by the user or the model file */
-    char *changed;              /* --resume: "lr 0.0002 -> 0.5, flip no -> yes"; NULL: no changes */
+    char *changed;              /* changes by --resume: "lr 0.0002 -> 0.5, flip no -> yes"; NULL: none */
     char *resolved;             /* train: the text of config.ini */
     int argc;
     char **argv; /* the arguments of dg_options_parse must outlive this struct */

@@ -208,7 +208,7 @@ static dg_err read_run_config(const char *path, dg_options *o, dg_options *run)
 {
     dg_err e = dg_options_presets(run);
     if (e) return e;
-    o->precision = run->precision = DG_PRECISION_FP32; /* the default of versions without --precision auto */
+    o->precision = run->precision = DG_PRECISION_FP32; /* versions without --precision auto use fp32 */
     e = dg_config_read(path, o);
     return e ? e : dg_config_read(path, run);
 }

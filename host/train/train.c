@@ -224,7 +224,7 @@ int dg_steps_in_a_row(const dg_training *r)
 {
     const uint64_t full = (uint64_t)(r->data.train / r->o->batch) - r->given.batch;
     uint64_t n = (uint64_t)dg_steps_ahead(r->job.backend, r->metrics.each);
-    if (r->job.o.window || full < 1) return 1; /* windows are uploaded before each step, or the next batch is short */
+    if (r->job.o.window || full < 1) return 1; /* image windows are uploaded per step, or the next batch is short */
     if (n > full) n = full;
     if (r->o->steps > 0 && n > (uint64_t)r->o->steps - r->given.step) n = (uint64_t)r->o->steps - r->given.step;
     return (int)n;
@@ -280,7 +280,7 @@ static dg_err save_judged(dg_training *r, uint64_t epoch)
     return DG_OK;
 }
 
-/* Write the images of the test and the best checkpoint, after the metrics of the epoch's steps are checked. */
+/* Write confusion.png, worst.png and the best checkpoint, after the metrics of the epoch's steps are checked. */
 static dg_err save_test(dg_training *r, uint64_t epoch)
 {
     if (!r->tested.n) return DG_OK;
