@@ -32,8 +32,8 @@ typedef struct {
     size_t (*scratch[DG_OP_KINDS])(const dg_op *op);
     void (*choose[DG_OP_KINDS])(dg_op *op, const dg_variant *asked);
 
-    /* Loops that `dcgan bench` times (kernels/ops/peak/peak.c). The function `fma` runs on the calling thread and
-     * returns its number of operations. All threads compute out = left + right / 2 (`triad`) or the sum of `in`
+    /* Functions that `dcgan bench` measures (kernels/ops/peak/peak.c). The function `fma` runs on the calling thread
+     * and returns its number of operations. All threads compute out = left + right / 2 (`triad`) or the sum of `in`
      * (`read`). The array size n must be a multiple of 4096. */
     double (*fma)(int64_t loops, double *sink);
     void (*triad)(void *out, const void *left, const void *right, int64_t n);

@@ -5,7 +5,7 @@
 #include "core/tune/tune.h"
 
 /* Reads the rows of the tuning file `path` (option --tuning, may be NULL) and of the built-in tables. Invalid tuning
- * rows are skipped with a warning. DG_IO: the tuning file cannot be read. DG_USAGE: the GPU does not support the
+ * rows are skipped with a warning. Returns DG_IO if the file cannot be read, DG_USAGE if the GPU does not support the
  * precision gpu->math. The caller must call dg_chooser_close() even after an error. */
 typedef struct {
     dg_tune_table file, shipped;

@@ -5,8 +5,8 @@
 
 #include "core/tune/machine.h"
 
-/* `tuning` is the tuning file (option --tuning) or NULL; `fuse` has flags DG_FUSE_... (fused.h). DG_IO: the tuning file
- * cannot be read. Invalid tuning rows are skipped with a warning. */
+/* `tuning` is the tuning file (option --tuning) or NULL; `fuse` has flags DG_FUSE_... (fused.h). Returns DG_IO if the
+ * tuning file cannot be read. Invalid tuning rows are skipped with a warning. */
 dg_err dg_planner_open(const dg_machine *m, const char *tuning, unsigned fuse, dg_backend **out);
 
 #endif

@@ -51,8 +51,8 @@ __device__ __forceinline__ void grid_dependents_launch()
 #endif
 }
 
-/* Loads and copies for use before grid_dependency_wait(). The previous launch must not write data that this function
- * reads. The load bypasses L1, which may have stale values. */
+/* Functions that a kernel may call before grid_dependency_wait(). The previous launch must not write data that they
+ * read. Loads bypass L1, which may have stale values. */
 template <class T> __device__ __forceinline__ T grid_early_load(const T *p)
 {
     static_assert(sizeof(T) == 4 || sizeof(T) == 16, "one load");

@@ -1,6 +1,6 @@
 /* Clusters of blocks (sm_90 and up, KLAUNCH_CLUSTER): blocks read each other's shared memory with cluster_memory.
- * cluster_sync() must separate a block's writes from other blocks' reads, and these reads from later writes or the
- * block's end. Part of dev.cuh; the simulator's versions are in sim/twins.h. */
+ * Between a block's writes and other blocks' reads, and between these reads and later writes or the block's end, the
+ * cluster must call cluster_sync(). Part of dev.cuh; the simulator's versions are in sim/twins.h. */
 #ifndef DG_CLUSTER_CUH
 #define DG_CLUSTER_CUH
 

@@ -7,7 +7,7 @@
 
 #include "kernels/dev/dev.cuh"
 
-/* Returns a / b for |b| from 2^-126 to 2^126. The last bit may differ if the remainder is subnormal. */
+/* Returns a / b for |b| from 2^-126 to 2^126. The last bit may be wrong if the remainder is subnormal. */
 static __device__ __forceinline__ float dg_quotient(float a, float b)
 {
     const float near = near_reciprocal(b), r = fmaf(fmaf(-b, near, 1), near, near);
@@ -15,7 +15,7 @@ static __device__ __forceinline__ float dg_quotient(float a, float b)
     return fmaf(fmaf(-b, better, a), r, better);
 }
 
-/* Returns the square root of x >= 2^-126. The last bit may differ below 2^-101. Infinity and NaN give NaN. */
+/* Returns the square root of x >= 2^-126. The last bit may be wrong for x < 2^-101. Infinity and NaN give NaN. */
 static __device__ __forceinline__ float dg_square_root(float x)
 {
     const float r = near_reciprocal_root(x), root = x * r;

@@ -4,8 +4,8 @@
 #define DG_TENSOR_CUH
 
 /* Loads four 8x8 matrices of 16-bit elements (ldmatrix). Lane i passes the 16-byte aligned address of row i % 8 of
- * matrix i / 8. In lane i, r[m] is elements 2 (i % 4) and 2 (i % 4) + 1 of row i / 4 of matrix m. The function with
- * _trans transposes matrix m. */
+ * matrix i / 8. In lane i, r[m] is elements 2 (i % 4) and 2 (i % 4) + 1 of row i / 4 of matrix m. The function
+ * ldsm_x4_trans transposes each matrix. */
 __device__ __forceinline__ void ldsm_x4(uint32_t (&r)[4], const void *row)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"

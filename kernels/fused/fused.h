@@ -70,8 +70,8 @@ typedef struct {
  * input and the gradient after a norm are rounded once more, but their sums are computed before rounding. */
 
 /* The operands of a weight gradient were inputs of earlier convolutions: x in the forward pass, y in the data gradient.
- * On tensor cores, these convolutions store their rounded inputs (`factors`) for the weight gradient. If no convolution
- * stores an operand, a kernel of the update rounds this operand. */
+ * On tensor cores, the earlier convolutions store their rounded inputs (`factors`) for the weight gradient. If no
+ * convolution stores an operand, a kernel of the update rounds this operand. */
 
 /* A convolution with prologue and epilogue: forward (x to y) or data gradient (y to x; also the forward pass of a
  * transposed convolution). The input is in.x; conv points to the result and w only. */
@@ -118,7 +118,7 @@ typedef struct {
     void *factors[2];
     bool there[2];
     dg_tune tune;
-    dg_fused_family kind; /* MMA, WGMMA, THIN, THIN_MMA, GEMV or DENSE; NONE: no kernel */
+    dg_fused_family kind; /* kernel family MMA, WGMMA, THIN, THIN_MMA, GEMV or DENSE; NONE: no kernel */
     int64_t offset;
 } dg_update_job;
 typedef struct {

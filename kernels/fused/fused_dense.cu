@@ -1,7 +1,7 @@
 /* The first layer of G: x(N, pixels, C) = y(N, Co) w(Co, pixels, C), with random latents y that this kernel draws, and
  * the statistics of the norm after it. Each block draws the latents that it needs, which is faster than waiting for
- * another kernel. A step of the main loop sums over DEPTH of the Co latents, usually all of them. This sum is divided
- * into PARTS parts, which are then added in order.
+ * another kernel. A step of the main loop sums over DEPTH of the Co latents, usually all of them. The sum over the
+ * latents is divided into PARTS parts, which are added in order.
  * Block tile: 16 images x 128 channels of one pixel (conv_tiles.h); wide, so that fewer blocks draw the same latents.
  * Thread tile: 4 images x 4 channels; weights: global -> registers, the first while latents are drawn.
  * Shared memory: 43 KB.

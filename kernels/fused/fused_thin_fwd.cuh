@@ -30,7 +30,7 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
                                       return place + 128 * s < line + border &&
                                              (unsigned)(first + 128 * s + e) < (unsigned)width;
     };
-    /* Calls f(k, s, at) for all packs. `at` is the index of value 0 of a pack in the image. */
+    /* Calls f(k, s, at) for all packs of four values. `at` is the index of value 0 of a pack in the image. */
     auto for_each = [=](auto f) {
 #pragma unroll
         for (int k = 0; k < each; k++)

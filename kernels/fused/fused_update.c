@@ -6,7 +6,7 @@
 #include "core/plan/precision.h"
 #include "kernels/ops/conv/cuda/conv_rows.h"
 
-enum { FIXED_SHARED = 512 }; /* static shared memory of the kernel, rounded up */
+enum { FIXED_SHARED = 512 }; /* bytes of the kernel's static shared memory, rounded up */
 
 static size_t shared_of(const dg_update_job *j)
 {

@@ -5,7 +5,7 @@
 #include "core/tune/predict.h"
 
 dg_prediction dg_predict(const dg_plan *p, const dg_op *op, const dg_machine *m);
-const char *dg_bound_name(dg_bound bound); /* "launch", "arithmetic", "memory" or "fused" */
+const char *dg_bound_name(dg_bound bound); /* returns "launch", "arithmetic", "memory" or "fused" */
 
 enum { DG_COST_KERNELS = 2 };
 typedef struct {

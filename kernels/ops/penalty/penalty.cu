@@ -40,7 +40,7 @@ template <class real> void dg_cuda_mix(const dg_mix_args *a, const dg_tune *tune
 }
 DG_INSTANTIATE(mix, mix)
 
-/* grid: images, groups of LANES channels */
+/* grid dimensions: images x groups of LANES channels */
 template <class real> static __global__ void pixels_kernel(const dg_bias_dw_args a)
 {
     SHARED(double, part, [SLOTS][LANES]);

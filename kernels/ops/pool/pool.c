@@ -115,7 +115,7 @@ INLINE void load_places(numbers *out, const uint8_t *at)
 
 typedef void some_channels(const dg_pool_args *a, const spot *s, int c0, const int n);
 
-/* Processes all channels by vectors. If LANES < C does not divide C, the last two vectors overlap. */
+/* Processes all channels of a pixel in vectors. If LANES < C does not divide C, the last two vectors overlap. */
 INLINE void by_lanes(const dg_pool_args *a, const spot *s, some_channels *some)
 {
     if (a->C < LANES) some(a, s, 0, a->C);
@@ -224,8 +224,8 @@ INLINE void single_pixels(const dg_pool_args *a, int64_t image, int y0, int y1, 
         pixels(a, image * a->H + y, x0 < 0 ? 0 : x0, x1 < a->W ? x1 : a->W, told);
 }
 
-/* Computes a row of cells. Pixels are processed singly if cells or vectors cross the border, or K and S are not
- * constants. Excess lanes of vectors with fewer than eight channels are overwritten later. */
+/* Computes a row of cells (S x S pixels each). Pixels are processed singly if cells or vectors cross the border, or K
+ * and S are not constants. Excess lanes of vectors with fewer than eight channels are overwritten later. */
 INLINE void cells(const dg_pool_args *a, int64_t row, bool known)
 {
     const int64_t image = row / cell_rows(a);

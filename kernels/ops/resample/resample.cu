@@ -6,7 +6,7 @@ extern "C" {
 #include "kernels/ops/resample/resample.h"
 }
 
-/* The input pixels of a result in one direction: `terms` pixels from `first` on, with their weights. */
+/* Along one axis, a result reads `terms` input pixels from `first` on, each with its weight. */
 template <bool up> struct resample_taps {
     static constexpr int terms = up ? 2 : 4;
     int first;

@@ -38,7 +38,7 @@ static double dot(const real *x, const real *y, int64_t n)
     return sum;
 }
 
-/* Returns the number of parts of a sum over all weights. A part consists of whole rows. */
+/* Returns the number of parts of a sum over all weights. A part consists of whole rows of W. */
 static int parts_of(const dg_spectral_args *a) { return a->rows < PARTS ? a->rows : PARTS; }
 
 static int row_of(const dg_spectral_args *a, int part) { return (int)((int64_t)a->rows * part / parts_of(a)); }

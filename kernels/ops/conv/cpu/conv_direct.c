@@ -157,7 +157,7 @@ static void pack_forward(const job *j, real *to, int block)
     dg_interleave(to, j->NR, j->w + n0 * row, row, dg_min(j->NR, j->Co - n0), row);
 }
 
-/* Packs one tap of the backward pass: NR weights w[c][ky][kx][n0..] for each c. */
+/* Packs one tap of the backward pass, which has NR weights w[c][ky][kx][n0..] for each c. */
 static void pack_backward(const job *j, real *restrict to, int block, int ky, int kx)
 {
     int n0 = block * j->NR, n = dg_min(j->NR, j->Co - n0);

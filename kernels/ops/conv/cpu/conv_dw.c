@@ -161,7 +161,7 @@ static void tap_tiles(const job *j, const piece *c, const real *x, const real *y
     } while (oy < y1);
 }
 
-/* Layout of copies: [slice][block of ci][ky][kx][block of co][DG_MR][NR]. */
+/* The array copies has the layout [slice][block of ci][ky][kx][block of co][DG_MR][NR]. */
 static real *tap_copy(const job *j, real *copies, int slice, int block, int tap, int co_block)
 {
     size_t at = (((size_t)block * (size_t)(j->a->K * j->a->K) + (size_t)tap) * (size_t)j->co_blocks + (size_t)co_block);

@@ -58,7 +58,7 @@ MICRO(packed1, DG_MR, 1, 1, DG_MR)
 MICRO(packed2, DG_MR, 2, 1, DG_MR)
 
 typedef struct {
-    const real *a, *b; /* a[m*am + k*ak], b[k*bk + n*bn] */
+    const real *a, *b; /* elements are a[m*am + k*ak] and b[k*bk + n*bn] */
     real *c;
     ptrdiff_t M, N, K, am, ak, bk, bn;
     int height;

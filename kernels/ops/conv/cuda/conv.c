@@ -14,7 +14,7 @@ static const char *check_sizes(const dg_conv_args *a, int more)
     return NULL;
 }
 
-/* Maximum images per tile. A tile may have indices past the batch, but such images are neither read nor written. */
+/* Maximum images per tile. Images past the end of the batch are neither read nor written. */
 enum { TILE_IMAGES = 8 };
 
 const char *dg_conv_check(const dg_op *op, const dg_tune *t, dg_type real)

@@ -2,11 +2,11 @@
  * Cell: 8x8 adjacent positions of y, or 4x4 in small maps; cells are numbered over all images.
  * Piece: 64 positions, the rows of a warp's products (dg_row_tile): one cell, or four small cells.
  * Patch: values of x (data gradient: y) that a piece reads, with a border; loaded to shared memory once for all taps.
- * Chunk: channels (weight gradient: positions) in one buffer of shared memory, while the other buffer is filled.
- * Unit: 16 bytes, adjacent rounded channels of a position. Plane: one unit of every position (mma.cuh).
- * Group: some of the taps. For each group, a part of the chunk's weights and a slice of the next patch are loaded.
- * A value of type T is rounded to the arithmetic E only once: it is loaded into a register while the previous chunk is
- * multiplied, then rounded and stored to shared memory. */
+ * Chunk: channels (weight gradient: positions) in one buffer of shared memory, while the other buffer is filled. Unit:
+ * 16 bytes, adjacent rounded channels of a position. Plane: one unit of every position (mma.cuh).
+ * Group: some of the filter's taps. For each group, a part of the chunk's weights and a slice of the next patch are
+ * loaded. A value of type T is rounded to the arithmetic E only once: it is loaded into a register while the previous
+ * chunk is multiplied, then rounded and stored to shared memory. */
 #ifndef DG_CONV_MMA_CUH
 #define DG_CONV_MMA_CUH
 
@@ -275,8 +275,8 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
 
 /* Loads weights to shared memory, group by group. Unfused launches load fp32 values into registers a step ahead, round
  * and store them. Fused launches copy rounded weights (dg_rounded in fused.h) stages - 1 steps ahead, without
- * registers. Functions of Job, the job of tile G: `unit(chunk, j)`: offset, in values, of this thread's unit j at tap
- * 0; chunk: counted from this block's first. `tap(g, j)`: offset in values of the tap of unit j, a multiple of Ci.
+ * registers. Template parameter Job has the functions: `unit(chunk, j)`: offset, in values, of this thread's unit j at
+ * tap 0; chunk: counted from this block's first. `tap(g, j)`: offset in values of the tap of unit j, a multiple of Ci.
  * `weight(stage, j)`: destination of unit j in shared memory */
 template <class Job, class G> struct dg_weights {
     typedef typename G::E E;

@@ -15,7 +15,8 @@ template <class E_, bool SMALL> struct dg_dw_tile {
     static constexpr int y_planes = M / E::unit, x_planes = N / E::unit;
     typedef dg_patch<SMALL, 1, x_planes, true> patch;
     typedef typename patch::piece piece;
-    static constexpr int taps = 16, positions = 64, border = 1; /* positions per piece; border before a patch */
+    static constexpr int taps = 16, positions = 64, border = 1; /* positions per piece; width of the border before a
+                                                                 * patch */
     static constexpr int x_units = patch::units, y_units = y_planes * positions;
     static constexpr int y_items = y_units / NT, values = patch::cells * patch::input * patch::input;
     static constexpr int x_items = dg_div_up(values * x_planes, NT);

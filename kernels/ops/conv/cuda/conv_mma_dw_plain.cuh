@@ -90,7 +90,7 @@ template <class G> struct dg_dw_job : dg_dw_products<G> {
     }
 
     /* Like dg_mma_run, but the loop also does the first loads, so that its long body is compiled only once. Loads are
-     * two steps ahead. The coordinates of a piece's cells are computed a step before the piece is loaded. */
+     * issued two steps ahead. The coordinates of a piece's cells are computed a step before the piece is loaded. */
     __device__ __forceinline__ void run(int chunks)
     {
         for (int chunk = -2; chunk < chunks; chunk++) {

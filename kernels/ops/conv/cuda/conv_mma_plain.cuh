@@ -1,6 +1,6 @@
 /* Unfused convolutions on tensor cores: the jobs of conv_mma_fwd.cuh and conv_mma_dx.cuh, and stores of the results.
- * Template parameters, here and in fused_mma.cuh: Job, prologue and main loop of a direction (dg_fwd_job, dg_dx_job);
- * G, the tile of the job (dg_fwd_tile, dg_dx_tile).
+ * Template parameter Job is the prologue and main loop of a direction (dg_fwd_job, dg_dx_job). Template parameter G is
+ * the tile of the job (dg_fwd_tile, dg_dx_tile).
  * Tile and shared memory: see conv_mma_fwd.cuh and conv_mma_dx.cuh.
  * Registers: forward 156 to 216, data gradient 152 to 196; warpgroups 119 to 247.
  * Bound by: shared memory (docs/cuda.md). */

@@ -26,7 +26,7 @@ template <int ROWS_, int COLS_, int IMAGES_, int T_> struct dg_thin_dx {
     static __device__ __forceinline__ int at(int col) { return col * 4 + col / 4 * 4; }
 };
 
-/* Copies this block's patch, four channels per step. G is a dg_thin_dx, here and below. */
+/* Copies this block's patch, four channels per step. Template parameter G is a dg_thin_dx. */
 template <class G> struct dg_thin_dx_loader {
     const float *y;
     int from[G::passes], to[G::passes];

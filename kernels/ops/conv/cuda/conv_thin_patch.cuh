@@ -22,7 +22,7 @@ static __host__ __device__ __forceinline__ dg_thin_tiling dg_thin_tiling_of(cons
     return t;
 }
 
-/* Loads the patch of tile (image, a0, b0): [DG_THIN_PATCH_ROWS][DG_THIN_PATCH_COLS * CI], zero outside of x. */
+/* Loads the patch of tile (image, a0, b0), [DG_THIN_PATCH_ROWS][DG_THIN_PATCH_COLS * CI] with zeros outside of x. */
 template <int CI, int NT>
 static __device__ __forceinline__ void dg_thin_patch(float *patch, const dg_conv_args &a, int image, int a0, int b0)
 {
