@@ -7,7 +7,7 @@
 #include "core/base/plural.h"
 #include "core/base/sort.h"
 
-#define GAIN 1.01 /* min ratio of the best images/s of the last FLAT sizes to the best of the earlier sizes */
+#define GAIN 1.01  /* min ratio of the best images/s of the last FLAT sizes to the best of the earlier sizes */
 #define CLOSE 0.92 /* sizes with at least this part of the best images/s are measured again */
 #define SLOWER 1.1 /* factor on the expected time of a measurement, because other programs may slow the machine */
 #define SURE 0.25  /* part of the allowed loss that measured images/s may use; the rest is a margin for noise */
