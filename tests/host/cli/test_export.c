@@ -190,10 +190,10 @@ static void test_refusals(void)
         edit e;
         const char *why;
     } cases[] = {
-        {{.bare = true, .tensor = "main.3.weight", .drop = true}, "stock DCGAN"},
+        {{.bare = true, .tensor = "main.3.weight", .drop = true}, "a generator of PyTorch's DCGAN example"},
         {{.bare = true, .tensor = "main.4.weight", .drop = true}, "no tensor G.main.4.weight"},
         {{.bare = true, .tensor = "main.4.bias", .rename = "main.3.bias"}, "no layer for tensor main.3.bias"},
-        {{.bare = true, .tensor = "main.6.weight", .rename = "main.6.bias"}, "stock DCGAN"},
+        {{.bare = true, .tensor = "main.6.weight", .rename = "main.6.bias"}, "a generator of PyTorch's DCGAN example"},
         {{.bare = true, .tensor = "main.1.running_var", .value = -1}, "cannot be negative"},
         {{.bare = true, .tensor = "main.0.weight", .value = NAN}, "is nan"},
         {{.bare = true, .tensor = "main.0.weight", .type = DG_I32}, "the type must be F32 or F64"},
