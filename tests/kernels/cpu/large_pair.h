@@ -1,11 +1,11 @@
-/* Runs an op on many images, and on only the first and the last of them. */
+/* Runs an op on a large batch of images, and on a small batch of the first and last images of the large batch. */
 #ifndef DG_LARGE_PAIR_H
 #define DG_LARGE_PAIR_H
 
 #include "core/plan/backend.h"
 #include "large_tensor.h"
 
-enum { ENDS = 9 };            /* images per end */
+enum { ENDS = 9 };            /* number of first images and of last images in the small batch */
 static double least = 0x1p29; /* minimum number of values of the largest tensor; 0: as many as possible */
 static dg_backend *backend;
 
@@ -13,7 +13,7 @@ typedef struct {
     dg_op many, few;
     tensor of_many[DG_MAX_OPERANDS];
     char *of_few[DG_MAX_OPERANDS];
-    int64_t ends; /* number of images at each end, or number of values if the op has no images */
+    int64_t ends; /* number of first images and of last images; of values for an op without images */
 } pair;
 
 static dg_step_state state = {.seed = 7, .step = 3, .lr = {0.5, 0.5}, .beta2 = 0.5, .ema = 0.5};
@@ -26,7 +26,7 @@ static size_t element_bytes(const dg_operand *o)
     return o->element == DG_BYTE ? 1 : o->element == DG_ONE_STEP || o->element == DG_ALL_STEPS ? 0 : 4;
 }
 
-/* Returns the field of the op's shape that holds the number of images or values. */
+/* Returns the field of the op's arguments that holds the number of images or values. */
 static const dg_field *extent(const dg_op *op)
 {
     const dg_shape_word *w = dg_op_info_of(op->kind)->shape;
@@ -42,7 +42,7 @@ static bool by_image(const dg_op *op, const dg_operand *o)
     return false;
 }
 
-/* Whole numbers from -3 to 3; indices are 0 or more. */
+/* Fills an operand with integers from -3 to 3; indices are not negative. */
 static void fill(const dg_op *op, const dg_operand *o, char *to, size_t count, unsigned long long *seed)
 {
     for (size_t i = 0; i < count; i++) {
@@ -56,7 +56,7 @@ static void fill(const dg_op *op, const dg_operand *o, char *to, size_t count, u
     }
 }
 
-/* Fills operand k of both ops. The two halves of the small operand equal the two ends of the large operand. */
+/* Fills operand k of both ops. The small operand consists of the first and last images of the large operand. */
 static void make_operand(pair *p, int k, unsigned long long *seed)
 {
     const dg_operand *o = &dg_op_info_of(p->many.kind)->operand[k];
@@ -102,7 +102,7 @@ static void set_extent(dg_op *op, int64_t value)
     if (info->complete) DG_CHECK(!info->complete(op));
 }
 
-/* op must be complete except for its number of images and its pointers. */
+/* Makes a large and a small op from `op`, which lacks only its number of images and its pointers. */
 static pair pair_of(dg_op op)
 {
     pair p = {.many = op, .few = op};
@@ -115,7 +115,7 @@ static pair pair_of(dg_op op)
     for (int k = 0; k < operands; k++)
         if (by_image(&p.few, &dg_op_info_of(op.kind)->operand[k]))
             largest = fmax(largest, (double)dg_operand_count(&p.few, k) / (double)(2 * p.ends));
-    /* many enough that the last images, and the tiles that contain them, start after `least` values */
+    /* the last images, and the tiles that contain them, start after `least` values */
     set_extent(&p.many, least > 0 ? (int64_t)(least / largest) + 8 * p.ends : (int64_t)(INT32_MAX / largest));
     snprintf(p.many.name, sizeof p.many.name, "%.20s, %lld", op.name,
              (long long)dg_field_get(&p.many, extent(&p.many)));
@@ -145,7 +145,7 @@ static double number(const char *at, size_t i)
     return (double)v;
 }
 
-/* Compares n elements of an operand. `within` is the tolerance relative to the largest value; 0 means the same bits. */
+/* Compares n elements of an operand. within: tolerance relative to the largest value; 0: equal bits. */
 static void same(const pair *p, const char *where, const dg_operand *o, const char *is, const char *want, size_t n,
                  double within)
 {

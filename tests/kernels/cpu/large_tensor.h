@@ -1,6 +1,6 @@
-/* Tensors larger than the memory that a test may use. Only the two ends of a tensor have pages of their own. Between
- * the ends, an input maps the zero page, and an output maps one range of memory repeatedly. Resident memory looks as
- * large as the tensor, because each mapping of a page counts. Pages before and after a tensor are inaccessible. */
+/* Tensors larger than the memory that a test may use. Only the two ends of a tensor have private pages. Between the
+ * ends, an input maps the zero page, and an output maps one range of memory repeatedly. The pages before and after a
+ * tensor are inaccessible. */
 #ifndef DG_LARGE_TENSOR_H
 #define DG_LARGE_TENSOR_H
 
@@ -11,7 +11,7 @@
 #include "test.h"
 
 enum { PIECE = 4 << 20, PAGE = 4096 };
-static const size_t GUARD = (size_t)8 << 30; /* large enough to catch an access whose index overflowed by 2^32 */
+static const size_t GUARD = (size_t)8 << 30; /* catches an access whose index is wrong by 2^32 */
 
 typedef struct {
     char *map, *data;
@@ -33,7 +33,7 @@ static void place(char *at, size_t bytes, int file)
         lacks("this machine maps no tensors of that size");
 }
 
-/* Makes a tensor of zeros; `end` bytes at each end have their own pages. */
+/* Makes a tensor of zeros; `end` bytes at each end have private pages. */
 static tensor tensor_of(size_t bytes, size_t end, bool written)
 {
     const size_t own = pages(end) + PAGE, all = pages(bytes);

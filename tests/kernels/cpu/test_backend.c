@@ -1,4 +1,4 @@
-/* The CPU backend: opening it, memory, running a plan, and its table of ops. */
+/* Tests of the CPU backend: opening, memory, running a plan, and the table of ops. */
 #include "core/plan/plan.h"
 #include "reference.h"
 #include "test.h"
@@ -16,7 +16,7 @@ static void check_tables(void)
     DG_CHECK(strcmp(dg_op_kind_name(DG_OP_norm_act_dx), "norm_act_dx") == 0);
     DG_CHECK(strcmp(dg_op_kind_name(DG_OP_KINDS), "?") == 0);
     dg_op op = {.kind = DG_OP_conv_dw, .u.conv = {.N = 64, .Ho = 16, .Wo = 16, .Co = 64, .K = 4, .Ci = 32}};
-    DG_CHECK(dg_op_flops(&op) == 2 * 536870912.0); /* D2 of the 64x64 network, 536.87 million multiply-adds */
+    DG_CHECK(dg_op_flops(&op) == 2 * 536870912.0); /* 536.87 million multiply-adds */
     dg_op adam = {.kind = DG_OP_adam, .u.adam = {.n = 10}}, step = {.kind = DG_OP_advance};
     DG_CHECK(dg_op_flops(&adam) > 0 && dg_op_flops(&step) == 0);
 }
@@ -73,7 +73,7 @@ static void check_memory(dg_backend *b)
     b->release(b, p);
 }
 
-/* Runs the ops noise, tanh and advance twice, and checks their order and the step state. */
+/* Runs a plan of the ops noise, tanh and advance twice, and checks the order of the ops and the step state. */
 static void check_run(dg_backend *b)
 {
     enum { N = 10 };
@@ -104,7 +104,7 @@ static void check_run(dg_backend *b)
     DG_CHECK(b->scratch(b, &norm) >= 2 * 2 * 7 * sizeof(double));
 }
 
-/* Every thread flushes denormal numbers to zero while it runs ops, and keeps them outside of ops. */
+/* Checks that every thread flushes denormal numbers to zero while it runs ops, and only then. */
 static void check_denormals(dg_backend *b)
 {
     enum { N = 100000 };

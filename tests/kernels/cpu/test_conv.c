@@ -1,5 +1,5 @@
-/* Convolutions of the CPU against the reference: each variant, for every instruction set of this machine, in float and
- * double. Checks values, the adjoint identity, and equal bits for any number of threads. */
+/* Compares convolutions on the CPU with the reference: each variant, for every instruction set of this machine, in
+ * float and double. Checks values, the adjoint identity, and equal bits for any number of threads. */
 
 #include "core/tune/tune.h"
 #include "kernels/cpu/cpu.h"
@@ -8,7 +8,7 @@
 #include "reference_conv.h"
 #include "test.h"
 
-/* N, H, W, Ci, Co, K, S, P */
+/* shapes of convolutions: N, H, W, Ci, Co, K, S, P */
 static const int shapes[][8] = {
     {1, 1, 1, 1, 1, 1, 1, 0},       {2, 1, 1, 3, 5, 1, 1, 0},      {7, 1, 1, 17, 3, 3, 1, 1},
     {3, 1, 1, 5, 17, 3, 2, 1},      {1, 2, 3, 1, 3, 2, 1, 0},      {2, 3, 2, 3, 1, 2, 2, 1},
@@ -61,7 +61,7 @@ typedef struct {
     dg_type real;
 } kernels;
 
-/* Opens a backend with these kernels; NULL: this machine lacks their instructions. */
+/* Opens a backend with kernels of an instruction set; NULL: this machine lacks the instruction set. */
 static dg_backend *backend_of(const kernels *k, int threads, const dg_variant *variant)
 {
     dg_backend *b;
@@ -70,13 +70,13 @@ static dg_backend *backend_of(const kernels *k, int threads, const dg_variant *v
 }
 
 typedef struct {
-    dg_op op[3];     /* fwd writes y, dx writes x, dw writes w */
+    dg_op op[3];     /* conv_fwd writes y, conv_dx writes x, conv_dw writes w */
     size_t count[3]; /* number of values of y, x and w */
     double *value[3], *want[3], *mass[3];
     int *terms[3];
 } problem;
 
-/* The op with another result. */
+/* Returns a copy of op that writes `result`. */
 static dg_op writes(dg_op op, double *result)
 {
     *dg_ref_pointer(&op, 0) = result;
@@ -127,8 +127,9 @@ static double most_terms(const problem *p, int d)
     return terms;
 }
 
-/* Every element is within 4 sqrt(terms) eps sum|a||b| of the reference; NaN fails. Minimal filtering mixes neighbouring
- * values, so all its elements have one limit: the largest of these limits, times the error growth of the transforms. */
+/* Checks that every result is within 4 sqrt(terms) eps sum|a||b| of the reference; NaN fails. Winograd's algorithm
+ * mixes neighbouring values, so all its results have one limit: the largest limit, times the error growth of the
+ * transforms. */
 static void compare(const problem *p, int d, const double *got, const dg_backend *b, const dg_variant *variant)
 {
     const double eps = 2 * dg_case_eps(b);
@@ -143,7 +144,7 @@ static void compare(const problem *p, int d, const double *got, const dg_backend
               p->count[d], at, got[at], p->want[d][at]);
 }
 
-/* <fwd(x), y> = <x, dx(y)> = <w, dw(x, y)>: all are the sum of x w y over every term. */
+/* Checks the adjoint identity <fwd(x), y> = <x, dx(y)> = <w, dw(x, y)>. */
 static void adjoint(const problem *p, double *const out[3], const dg_backend *b, const dg_variant *variant)
 {
     double product[3] = {0}, mass = 0, terms = 1;
@@ -157,7 +158,7 @@ static void adjoint(const problem *p, double *const out[3], const dg_backend *b,
                   name_of(b, &p->op[d], variant), product[0], product[d]);
 }
 
-/* Returns the requested variant, or without a request the variant chosen for the shape; NULL: it cannot run. */
+/* Returns variant `asked`, or NULL if it cannot run; if asked is NULL, returns the variant that the backend selects. */
 static const dg_variant *chosen(const kernels *k, dg_op_kind kind, const dg_conv_args *a, const dg_variant *asked)
 {
     dg_backend *b = backend_of(k, 1, asked);
@@ -167,7 +168,7 @@ static const dg_variant *chosen(const kernels *k, dg_op_kind kind, const dg_conv
     return !asked || op.tune.variant == asked ? op.tune.variant : NULL;
 }
 
-/* Runs all three directions with several numbers of threads. */
+/* Runs forward pass, data gradient and weight gradient with several numbers of threads. */
 static void run(const problem *p, const kernels *k, const dg_variant *variant)
 {
     static const int threads[] = {1, 2, 3, 7};
@@ -191,7 +192,8 @@ static void run(const problem *p, const kernels *k, const dg_variant *variant)
     }
 }
 
-/* Dense layers and 1x1 convolutions are matrix products. For the 4x4 maps of GANs another variant is chosen. */
+/* Checks that dense layers and 1x1 convolutions use variant gemm, but the 4x4 maps of GANs do
+ * not. */
 static void flat(const kernels *k)
 {
     static const struct {
@@ -213,7 +215,8 @@ static void flat(const kernels *k)
         }
 }
 
-/* Filters of 3x3 with stride 1 use minimal filtering for any padding, if most of their tiles are inside the image. */
+/* Checks that 3x3 filters with stride 1 use Winograd's algorithm for any padding, if most tiles are inside the
+ * image. */
 static void choice_of_three(const kernels *k)
 {
     const dg_variant *direct = &dg_conv_variant_direct, *winograd = &dg_conv_variant_winograd,
@@ -225,7 +228,7 @@ static void choice_of_three(const kernels *k)
             a.Co = 15;
             DG_CHECK(chosen(k, kind_of[d], &a, NULL) == direct && chosen(k, kind_of[d], &a, winograd) == winograd);
             a.Co = 47, a.H = a.W = a.Ho = a.Wo = 2;
-            DG_CHECK(chosen(k, kind_of[d], &a, NULL) == (d == 2 ? fast : direct)); /* the map is a quarter of a tile */
+            DG_CHECK(chosen(k, kind_of[d], &a, NULL) == (d == 2 ? fast : direct)); /* y fills a quarter of a tile */
             a.H = a.W = a.Ho = a.Wo = 5;
             DG_CHECK(chosen(k, kind_of[d], &a, NULL) == (d == 2 ? fast : direct));
             a.H = a.Ho = 1;
@@ -235,8 +238,8 @@ static void choice_of_three(const kernels *k)
         }
 }
 
-/* Minimal filtering is chosen for float, whole tiles and sums of at least 256 terms. A variant that cannot run is
- * refused. */
+/* Checks that Winograd's algorithm is selected for float, whole tiles and sums of at least 256 terms. A variant that
+ * cannot run is refused. */
 static void choice(const kernels *k)
 {
     dg_conv_args a = dg_ref_conv_shape(16, 8, 8, 16, 64, 4, 2, 1);
@@ -265,7 +268,7 @@ static void choice(const kernels *k)
 
 /* ---- Large results ---- */
 
-/* Numbers that repeat only after a long period. */
+/* Returns n deterministic numbers with a long period. */
 static void *numbers(size_t n, dg_type real)
 {
     const size_t size = dg_type_bytes(real);
@@ -279,8 +282,8 @@ static void *numbers(size_t n, dg_type real)
     return p;
 }
 
-/* Results of 64 MB and more are written by non-temporal stores. In this test the result of two images is that large,
- * but the result of one image is not. Non-temporal and ordinary stores must give the same bits. */
+/* Results of 64 MB and more are written by non-temporal stores. The result of two images exceeds 64 MB, but the result
+ * of one image does not. Non-temporal and ordinary stores must give equal bits. */
 static void streams(const kernels *k, int d, int K, int S)
 {
     const int H = k->real == DG_F32 ? 512 : 256, W = 1028;
@@ -321,7 +324,7 @@ int main(void)
         dg_backend *b = backend_of(&all[k], 1, NULL);
         there[k] = b;
         if (b) b->close(b);
-        else dg_test_skip(all[k].isa); /* this machine or build lacks the instruction set */
+        else dg_test_skip(all[k].isa); /* the machine or build lacks this instruction set */
     }
     for (int i = 0; i < SHAPES; i++) {
         const problem p = problem_make(shapes[i]);

@@ -1,12 +1,12 @@
-/* CPU ops on tensors of more than 2^29 values (2^31 - 1 with DG_TEST_LARGE). The first and the last images give the
- * same results as in a small batch of these images. Sums agree, too, because all other images are zeros. Numbers are
- * small integers, so that sums are exact in any order. */
+/* CPU ops on tensors of more than 2^29 values (2^31 - 1 with DG_TEST_LARGE). The first and last images must have equal
+ * results in a large batch and in a small batch. Sums over the batch agree, too, because all other images are zeros.
+ * Values are small integers, so that sums are exact in any order. */
 #include "core/base/rng.h"
 #include "kernels/ops/conv/variants.h"
 #include "kernels/ops/dropout/dropout.h"
 #include "large_pair.h"
 
-/* Runs only `variant`; NULL: any variant. */
+/* Compares the large with the small batch for `variant`; NULL: the variant that the backend selects. */
 static void check(dg_op op, const dg_variant *variant, double within)
 {
     pair p = pair_of(op);
@@ -25,7 +25,7 @@ enum { FWD = 1, DX = 2, DW = 4, ALL = 7 };
     }
 static const struct {
     const dg_variant *variant;
-    int quick, sanitized; /* directions to run: quick applies without DG_TEST_LARGE, sanitized applies with ASan */
+    int quick, sanitized; /* bit sets of ops to run: quick without DG_TEST_LARGE, sanitized with ASan */
     dg_conv_args conv;
 } shapes[] = {
     {&dg_conv_variant_direct, 0, 0, SHAPE(16, 16, 1, 2, 3, 2, 1)},
@@ -59,7 +59,7 @@ static void check_convolutions(void)
     }
 }
 
-/* ---- Ops whose last results depend on their position or on the number of images ---- */
+/* ---- Ops whose results depend on the position of an image or on the number of images ---- */
 
 static void check_dropout(void)
 {
@@ -77,7 +77,7 @@ static void check_dropout(void)
     forget(&p);
 }
 
-/* The images between the ends are zeros, so they only change the divisor of the mean. */
+/* The images between the first and last images are zeros, so they only change the divisor of the mean. */
 static void check_statistics(void)
 {
     dg_op op = {.name = "norm_stats", .kind = DG_OP_norm_stats};
@@ -96,7 +96,7 @@ static void check_statistics(void)
     forget(&p);
 }
 
-/* With mean 0 and rstd 1, dbeta and dgamma are exact, and dx = g - (dbeta + x dgamma) / rows. */
+/* With mean 0 and rstd 1, dbeta and dgamma are exact, and dx = g - (dbeta + x dgamma) / pixels. */
 static void check_norm_dx(void)
 {
     dg_op op = {.name = "norm_act_dx", .kind = DG_OP_norm_act_dx};
@@ -125,7 +125,7 @@ static void check_norm_dx(void)
     forget(&p);
 }
 
-/* The gradient is divided by the number of rows. */
+/* The gradient of softmax is divided by the batch size, which differs between the large and the small batch. */
 static void check_softmax(void)
 {
     pair p = pair_of((dg_op){.name = "softmax", .kind = DG_OP_softmax, .u.softmax = {.C = 300, .loss = 1, .right = 2}});
@@ -143,7 +143,7 @@ static void check_softmax(void)
     forget(&p);
 }
 
-/* The last images are the last records of a dataset of more than 2^32 bytes. */
+/* The last images of the batch are the last records of a dataset of more than 2^32 bytes. */
 static void check_gather(void)
 {
     enum { SIDE = 8, VALUES = SIDE * SIDE * 3, LABEL = 4 };
@@ -178,8 +178,8 @@ static void check_gather(void)
     tensor_free(x);
 }
 
-/* The rows between the ends are zeros, so sigma sums the same values, grouped in another way. The power iteration is
- * off, because it would read results whose middle parts share memory. */
+/* The middle rows of the weight matrix are zeros, so sigma sums equal values in both cases. The power iteration is off,
+ * because it would read results whose middle parts share memory. */
 static void check_spectral(void)
 {
     check((dg_op){.name = "spectral", .kind = DG_OP_spectral, .u.spectral = {.cols = 5}}, NULL, 1e-6);
@@ -198,7 +198,7 @@ static void check_spectral(void)
 static void check_pools(void)
 {
     static const dg_op_kind kinds[] = {DG_OP_maxpool, DG_OP_maxpool_dx, DG_OP_meanpool, DG_OP_meanpool_dx};
-    static const int windows[][4] = {{16, 2, 2, 0}, {9, 3, 2, 1}}; /* channels, K, S, P */
+    static const int windows[][4] = {{16, 2, 2, 0}, {9, 3, 2, 1}}; /* pooling windows: channels, K, S, P */
     for (int i = 0; i < (least > 0 ? DG_TEST_SANITIZED ? 2 : 4 : 8); i++) {
         const int *w = windows[i / 4];
         dg_op op = {.kind = kinds[i % 4]};
@@ -224,7 +224,7 @@ static void check_sweeps(void)
         {.name = "sgd", .kind = DG_OP_sgd, .u.update = {.momentum = 0.5, .decay = 0.5}},
         {.name = "ema", .kind = DG_OP_ema},
         {.name = "augment_dx", .kind = DG_OP_augment_dx, .u.augment = {.H = 8, .W = 8, .C = 3}},
-        /* tested only with DG_TEST_LARGE, because these ops share their code with ops above, or have few lines */
+        /* ops that share their code with ops above, or have few lines, run only with DG_TEST_LARGE */
         {.name = "augment", .kind = DG_OP_augment, .u.augment = {.H = 8, .W = 8, .C = 3}},
         {.name = "act_dx", .kind = DG_OP_act_dx, .u.act = act},
         {.name = "resample_up", .kind = DG_OP_resample_up, .u.resample = resample},
@@ -245,7 +245,7 @@ int main(void)
     check_sweeps();
     check_gather();
     if (!DG_TEST_SANITIZED || least == 0) check_dropout(), check_statistics(), check_norm_dx();
-    /* only with DG_TEST_LARGE, because softmax is slow, and spectral norm has smaller weights in real models */
+    /* only with DG_TEST_LARGE: softmax is slow, and spectral norm has smaller weights in real models */
     if (least == 0) check_softmax(), check_spectral();
     backend->close(backend);
     return dg_test_report();

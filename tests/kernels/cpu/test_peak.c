@@ -1,9 +1,9 @@
-/* Measurements of `dcgan bench` for a CPU: multiply-adds, triads and reads, for each instruction set. */
+/* Tests the measurements of `dcgan bench` on a CPU: multiply-adds, triads and reads, for each instruction set. */
 #include "kernels/cpu/cpu.h"
 #include "reference.h"
 #include "test.h"
 
-/* Checks that the peak measurement computes its multiply-adds: all twelve chains end at 1. */
+/* Checks that the measurement of the peak rate executes its multiply-adds: all twelve dependent chains end at 1. */
 static void check_peak(dg_backend *b)
 {
     const dg_cpu_table *table = dg_cpu_table_of(b);

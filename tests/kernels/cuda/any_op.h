@@ -1,5 +1,4 @@
-/* Runs any op at any shape, as its row in tests/kernels/ops describes. Used by tests of tuning rows and of lists of
- * variants. */
+/* Runs any op at any shape with a given tuning, and compares its results with the reference (tests/kernels/ops). */
 #ifndef ANY_OP_H
 #define ANY_OP_H
 
@@ -19,7 +18,7 @@ class any_op {
     any_op &operator=(const any_op &) = delete;
     ~any_op() { dg_case_free(); }
 
-    /* Runs the op on b with this tuning, and compares the results. */
+    /* Runs the op on backend b with this tuning, and compares the results with the reference. */
     void run(dg_backend *b, const dg_tune *tune)
     {
         char name[240];
@@ -30,13 +29,12 @@ class any_op {
         const char *wrong = dg_case_run(b, &got);
         dg_case_as(nullptr, false);
         if (!DG_CHECKF(!wrong, "%s: %s", name, wrong))
-            exit(dg_test_report()); /* stop, because the device may be lost */
+            exit(dg_test_report()); /* the test ends, because the GPU may be unusable */
         DG_CHECKF(dg_any_right(b, &got, &want, name), "%s: wrong results", name);
     }
 };
 
-/* True if the device supports this precision: before sm_80 there is no mma in bf16, before sm_75 none in fp16.
- */
+/* True if the GPU's tensor cores support this precision: bf16 from sm_80 on, fp16 from sm_75 on. */
 static inline bool any_math(dg_math math)
 {
     dg_gpu gpu = dg_case_gpu;
@@ -44,7 +42,7 @@ static inline bool any_math(dg_math math)
     return !dg_variant_refuses_math(&gpu);
 }
 
-/* Opens the GPU with this type and precision. */
+/* Opens the GPU with a real type and a precision. */
 static inline dg_backend *any_backend(dg_type real, dg_math math)
 {
     dg_backend *b;

@@ -1,10 +1,10 @@
-/* Chains of launches that may start before the previous launch has ended, in a stream and in a captured graph. The
- * results must be those of ordinary launches. */
+/* Chains of launches that may start before the previous launch has ended, in a stream and in a captured graph. Results
+ * must equal those of ordinary launches. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 
-/* Computes y = x / 2 + w. Each `way` copies w to shared memory before the kernel waits for the previous launch: by
- * loads, by cp.async completed after the wait, or by cp.async completed before the wait. */
+/* Computes y = x / 2 + w. Before the kernel waits for the previous launch, w is copied to shared memory: by loads, by
+ * cp.async completed after the wait, or by cp.async completed before the wait. */
 enum way { LOADS, COPIES_LATE, COPIES_EARLY };
 template <int WAY> static __global__ void halve_and_add(float *y, const float *x, const float *w, int n)
 {
@@ -25,7 +25,7 @@ template <int WAY> static __global__ void halve_and_add(float *y, const float *x
     if (i < n) y[i] = 0.5f * x[i] + tile[t];
 }
 
-/* Threads of a block wait for the previous launch at different times, with a barrier between the waits. */
+/* The threads of a block wait for the previous launch at different times, with a barrier between the waits. */
 static __global__ void unevenly(int *count)
 {
     SHARED(int, sum, );
@@ -38,8 +38,8 @@ static __global__ void unevenly(int *count)
     if (threadIdx.x == 0) atomicAdd(count, sum);
 }
 
-/* Uses weights like a training step: one launch writes them, the next launch does not access them, and the third launch
- * reads them before its wait. */
+/* Uses weights like a training step: one launch writes the weights, the next launch does not access them, and the third
+ * launch reads them before its wait. */
 static __global__ void raise_weights(float *w, int n)
 {
     const int i = blockIdx.x * 64 + threadIdx.x;

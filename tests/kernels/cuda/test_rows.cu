@@ -1,7 +1,6 @@
-/* Runs every row of the shipped tuning tables (kernels/tuning/) and compares the results. Rows keep their variant,
- * tile, stages, split and block. Shapes that are too slow for the simulator are halved: first the batch, then the
- * image, then the channels, as long as the row stays valid. The rows in this file are also tested, so that the test is
- * never empty. Random text must be refused. */
+/* Runs every row of the shipped tuning tables (kernels/tuning/) and compares the results with the reference. For the
+ * slow simulator, shapes are halved while the row stays valid: first the batch, then the image, then the channels.
+ * Additional rows in this file keep the test from being empty. Random text must be refused. */
 #include <memory>
 #include "any_op.h"
 extern "C" {
@@ -30,7 +29,7 @@ static const char rows[] = "[sm_90]\n"
 
 static int tested, skipped;
 
-/* True if this shape can run with exactly the settings of the row. */
+/* True if the op can run with the unchanged launch parameters of the tuning row. */
 static bool takes(const dg_op *op, const dg_tune *row, const dg_gpu *gpu)
 {
     dg_tune t = *row;
@@ -38,10 +37,10 @@ static bool takes(const dg_op *op, const dg_tune *row, const dg_gpu *gpu)
            t.tile_n == row->tile_n && t.stages == row->stages && t.split == row->split;
 }
 
-/* Returns the number of multiply-adds of a convolution. For other ops, counts a FLOP as 25 multiply-adds. */
+/* Returns the number of multiply-adds of a convolution, or 25 times the FLOPs of another op. */
 static double work_of(const dg_op *op) { return dg_op_flops(op) * (op->kind <= DG_OP_conv_dw ? 0.5 : 25); }
 
-/* Halves the dimensions that `words` names. False: a dimension is missing, or the result is not a valid shape. */
+/* Halves the dimensions that `words` names. False: a dimension is missing, or the halved shape is invalid. */
 static bool halve(dg_op *op, const char *words)
 {
     bool halved = false;
@@ -65,7 +64,7 @@ static dg_op smaller(const dg_op *original, const dg_tune *row, const dg_gpu *gp
     return op;
 }
 
-/* Runs the rows of a table that apply to this GPU. */
+/* Runs the rows of a tuning table that apply to this GPU. */
 static void run_table(const char *text, const char *name, const dg_gpu *gpu, dg_backend *b, std::vector<bool> *lines)
 {
     dg_tune_table table = {};
@@ -74,7 +73,7 @@ static void run_table(const char *text, const char *name, const dg_gpu *gpu, dg_
         const dg_tune_row *row = &table.row[i];
         if ((size_t)row->line >= lines->size()) lines->resize((size_t)row->line + 1);
         if (row->arch && row->arch != gpu->arch) continue;
-        if (gpu->math != DG_MATH_FP32 && !row->precise) continue; /* rows without a precision were measured in fp32 */
+        if (gpu->math != DG_MATH_FP32 && !row->precise) continue; /* rows without a precision are for fp32 */
         (*lines)[(size_t)row->line] = true;
         const dg_tune_row *found = dg_tune_find(&table, &row->key, gpu->arch);
         DG_CHECKF(found && (found == row || found->precise), "%s: another row, line %d, is found for its op", row->why,
@@ -84,7 +83,7 @@ static void run_table(const char *text, const char *name, const dg_gpu *gpu, dg_
         const bool can = takes(&row->key, &row->tune, gpu) && takes(&row->key, &row->tune, &here);
 #ifdef __CUDACC__
         skipped += !can;
-        if (!can) continue; /* skips a row that needs a larger device */
+        if (!can) continue; /* skips a tuning row that requires a larger GPU */
 #endif
         if (!DG_CHECKF(can, "%s: cannot run", row->why)) continue;
         any_op(smaller(&row->key, &row->tune, gpu, dev_small() ? 5e4 : 4e6)).run(b, &row->tune);
@@ -99,7 +98,7 @@ static void run_rows(const char *text, const char *name)
                                   {86, 99 << 10, DG_MATH_FP32, false}, {89, 99 << 10, DG_MATH_FP32, false},
                                   {90, 227 << 10, DG_MATH_FP32, true}, {100, 227 << 10, DG_MATH_FP32, false},
                                   {120, 99 << 10, DG_MATH_FP32, false}};
-    std::vector<bool> lines; /* per line of the text: true if the row ran */
+    std::vector<bool> lines; /* per line of the tuning table: true if the row ran */
     for (int math = DG_MATH_FP32; math <= DG_MATH_FP16; math++) {
         if (!any_math((dg_math)math)) continue;
         dg_backend *b = any_backend(DG_F32, (dg_math)math);

@@ -1,6 +1,6 @@
-/* Runs every choice of dg_variant_list() for every op at odd shapes through the backend. Each variant runs at every
- * shape that it accepts. Each tile, number of stages, block and split runs a few times in every precision. A variant
- * that accepts no shape here is a failure: add a shape. */
+/* Runs all variants and launch parameters of dg_variant_list() for every op at odd shapes. Each variant runs at every
+ * shape that it accepts. Each tile, number of stages, block size and split runs a few times in every precision. The
+ * test fails if a variant accepts none of the shapes. */
 #include <map>
 #include <memory>
 #include <string>
@@ -10,7 +10,7 @@ extern "C" {
 #include "tests/reference_conv.h"
 }
 
-/* N, H, W, Ci, Co, K, S, P: batch sizes 1 and 3; 1, 3 and 5 channels; odd sizes that tiles do not divide */
+/* shapes N, H, W, Ci, Co, K, S, P: small batches, few channels, and odd sizes that tiles do not divide */
 static const int convs[][8] = {
     {1, 5, 7, 3, 5, 4, 2, 1},      {3, 9, 6, 1, 8, 4, 2, 1},     {3, 6, 5, 5, 3, 3, 3, 1},
     {3, 7, 9, 4, 12, 4, 2, 1},     {3, 4, 4, 8, 1, 4, 1, 0},     {3, 8, 8, 16, 16, 4, 2, 1},
@@ -25,14 +25,14 @@ static const int convs[][8] = {
     {2, 20, 18, 40, 8, 4, 2, 1},
 };
 static const int maps[][5] = {
-    /* N, H, W, C, groups */
+    /* shapes of batch norm: N, H, W, C, groups */
     {1, 3, 5, 1, 1},    {3, 7, 3, 3, 1},  {3, 5, 7, 5, 3},    {3, 3, 3, 12, 3}, {2, 9, 9, 6, 2},
     {1, 17, 17, 68, 1}, {4, 8, 9, 64, 2}, {3, 16, 15, 12, 1}, {3, 5, 8, 3, 1},
 };
 static const int64_t lengths[] = {1, 3, 5, 68, 1001, 4100};
 
 static int tested, offered;
-static std::map<std::string, int> runs; /* how often each variant, tile, number of stages, block and split has run */
+static std::map<std::string, int> runs; /* number of runs per variant, tile, number of stages, block size and split */
 
 static std::string piece(const char *kind, const char *precision, const dg_tune *t, const char *what, int a, int b)
 {
@@ -60,7 +60,7 @@ static void every_choice(dg_backend *b, const dg_op &shape)
                                       piece(kind, precision, t, "stages", t->tile_m, t->stages),
                                       piece(kind, precision, t, "block", 0, t->block),
                                       piece(kind, precision, t, "split", 0, t->split)};
-        bool wanted = t->variant != last; /* the first choice of each variant runs at every shape */
+        bool wanted = t->variant != last; /* the first launch parameters of each variant run at every shape */
         for (const std::string &p : pieces) wanted |= runs[p] < 1;
         if (!wanted) continue;
         last = t->variant;
@@ -91,7 +91,7 @@ static void shapes_of(dg_backend *b, dg_op_kind kind)
         for (int64_t n : lengths) {
             const shape_value values[] = {{"n", n}, {"batch", n}};
             if (dev_small() && n >= 1100) continue;
-            if (kind == DG_OP_penalty && n < 2) continue; /* the op needs a real image and a sample */
+            if (kind == DG_OP_penalty && n < 2) continue; /* a gradient penalty requires a real image and a sample */
             DG_CHECK(!shape_set(&op, kind, values, 2));
             every_choice(b, op);
         }
@@ -103,7 +103,7 @@ static void shapes_of(dg_backend *b, dg_op_kind kind)
                                       {"S", 2},    {"P", 1},         {"each", d[1] * d[2] * d[3]},
                                       {">", d[3]}};
         if (dev_small() && d[0] * d[1] * d[2] * d[3] >= 1100) continue;
-        if (shape_set(&op, kind, values, 10)) continue; /* images have 4 channels at most */
+        if (shape_set(&op, kind, values, 10)) continue; /* images have at most 4 channels */
         every_choice(b, op);
     }
 }

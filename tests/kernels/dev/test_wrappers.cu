@@ -1,12 +1,12 @@
-/* kernels/dev/dev.cuh in the simulator and on devices: fragment layouts as documented in the PTX ISA, copies, rounding,
- * shared memory and launches. */
+/* Tests kernels/dev/dev.cuh in the simulator and on GPUs: fragment layouts of the PTX ISA, copies, rounding, shared
+ * memory and launches. */
 #define DEV_GRID
 #define DEV_HALF
 #define DEV_RANDOM
 #include "fragments.h"
 #include "kernels/dev/divide.cuh"
 
-/* ---- mma: fragments filled by the formulas of the documentation; products compared with plain loops ---- */
+/* ---- mma: fragments filled by the formulas of the PTX ISA; products compared with simple loops ---- */
 
 template <int S> static __global__ void mma_kernel(float *c, const float *a, const float *b, int K)
 {
@@ -36,7 +36,7 @@ template <int S> static __global__ void mma_kernel(float *c, const float *a, con
 template <int S> static void test_mma(const char *name)
 {
     const int K = S == BF16 || S == FP16 ? 16 : 8;
-    std::vector<float> a(16 * K), b(K * 8), c(16 * 8), want(16 * 8); /* small integers / 8: exact in every type */
+    std::vector<float> a(16 * K), b(K * 8), c(16 * 8), want(16 * 8); /* small integers / 8 are exact in every type */
     unsigned long long seed = 5 + S;
     for (std::vector<float> *v : {&a, &b, &c})
         for (float &f : *v) f = (float)(int)(dg_test_random(&seed) * 16) / 8;
@@ -53,11 +53,11 @@ template <int S> static void test_mma(const char *name)
         DG_CHECKF(got[i] == want[i], "%s: c(%d,%d) = %g, not %g", name, i / 8, i % 8, got[i], want[i]);
 }
 
-/* ---- ldmatrix: matrix m, row r, column c holds m * 256 + r * 16 + c ---- */
+/* ---- ldmatrix: element (row r, column c) of matrix m is m * 256 + r * 16 + c ---- */
 
 template <bool TRANS> static __global__ void ldmatrix_kernel(uint32_t *out)
 {
-    SHARED(uint16_t, s, [4][8][16]); /* rows of 16 elements; ldmatrix loads 8 of them */
+    SHARED(uint16_t, s, [4][8][16]); /* rows of 16 elements, of which ldmatrix loads 8 */
     int lane = threadIdx.x;
     for (int i = lane; i < 512; i += 32)
         s[i / 128][i / 16 % 8][i % 16] = (uint16_t)(i / 128 * 256 + i / 16 % 8 * 16 + i % 16);
@@ -88,7 +88,7 @@ static void test_ldmatrix()
     }
 }
 
-/* ---- cp.async through two buffers: y = x; each thread reads what its neighbour copied ---- */
+/* ---- cp.async through two buffers: y = x; each thread reads the elements that its neighbour copied ---- */
 
 static __global__ void copy_kernel(float *y, const float *x, int n)
 {
@@ -154,7 +154,7 @@ static __global__ void divide_kernel(float *quotient, float *root, double *preci
     precise[2 * i + 1] = dg_reciprocal_root((double)b[i]);
 }
 
-/* The wrappers of division and roots give the same bits as C's operators, except near the ends of the range. */
+/* The wrappers of division and square root give the bits of C's operators, except near the limits of the range. */
 static void test_division()
 {
     std::vector<float> a, b;
@@ -183,7 +183,7 @@ static void test_division()
     }
 }
 
-/* Rounds x to `digits` binary digits. If `away` is set, ties round away from zero, otherwise to even. */
+/* Rounds x to `digits` binary digits; ties round away from zero if `away` is set, else to even. */
 static double rounded(double x, int digits, bool away)
 {
     if (x == 0) return x;
@@ -196,7 +196,7 @@ static double rounded(double x, int digits, bool away)
 static void test_rounding()
 {
     std::vector<float> x;
-    for (int e = -13; e < 15; e++) /* every tie between neighbours in bf16 and fp16, and the numbers next to it */
+    for (int e = -13; e < 15; e++) /* every midpoint of two neighbours in bf16 and fp16, and the floats next to it */
         for (int bit = 0; bit < 24; bit++)
             for (float sign : {1.0f, -1.0f})
                 for (int more = -1; more <= 1; more++) {
@@ -293,12 +293,12 @@ static void test_rest()
         std::vector<float> got = y.get();
         for (int i = 0; i < n; i++) DG_NEAR(got[i], (i + 1) % n + 2.0 * (n - 1 - i), 0);
     }
-    KLAUNCH(whole_kernel, 1, n, 60000, 0, y.p); /* this is more than 48 KB, so the launch raises the limit */
+    KLAUNCH(whole_kernel, 1, n, 60000, 0, y.p); /* above 48 KB, the launch raises the limit of dynamic shared memory */
     if (dev_ok("DYN_SHARED")) {
         std::vector<float> got = y.get();
         for (int i = 0; i < n; i++) DG_NEAR(got[i], n - 1 - i, 0);
     }
-    KLAUNCH(beside_kernel, 1, n, 48 * 1024, 0, y.p); /* 48 KB of dynamic memory, plus static arrays */
+    KLAUNCH(beside_kernel, 1, n, 48 * 1024, 0, y.p); /* 48 KB of dynamic shared memory, plus static arrays */
     if (dev_ok("DYN_SHARED and SHARED")) {
         std::vector<float> got = y.get();
         for (int i = 0; i < n; i++) DG_NEAR(got[i], n - 1 - i + (i + 1) % n, 0);
@@ -330,7 +330,7 @@ static void test_grid_sync()
     for (int i = 0; i < 4 * 64; i++) DG_NEAR(got[i], 2 * in[i], 0);
 }
 
-/* ---- the error of a refused launch names its op, its kernel and its line ---- */
+/* ---- the error of a refused launch names op, kernel and source line ---- */
 
 static void test_refusal()
 {

@@ -1,7 +1,7 @@
-/* Instructions that only sm_90 has. In a cluster (kernels/dev/cluster.cuh) each block reads the memory of the other
- * blocks and then overwrites its own. For wgmma (kernels/dev/dev_wgmma.cuh), A (64 x 16 STEPS) and B (16 STEPS x 8 J)
- * have the documented layout, with odd steps and offsets. A is in shared memory or is loaded by ldmatrix. Each of two
- * warpgroups computes half of B's columns. */
+/* Tests instructions that only sm_90 has. In a cluster (kernels/dev/cluster.cuh) each block reads the shared memory of
+ * the other blocks and then overwrites its own. For wgmma (kernels/dev/dev_wgmma.cuh), A (64 x 16 STEPS) and B (16
+ * STEPS x 8 J) have the documented layout, with odd strides and offsets. A is in shared memory or is loaded by
+ * ldmatrix. Each of two warpgroups computes the product with half of B's columns. */
 #define DEV_HALF
 #define DEV_WGMMA
 #include "fragments.h"
@@ -56,7 +56,7 @@ static __global__ void wgmma_kernel(float *c, const float *a, const float *b)
 template <int J, bool TRANS_B, bool LOADED> static void test_wgmma(const char *name)
 {
     const int N = 16 * J, K = 16 * STEPS;
-    std::vector<float> a(64 * K), b(K * N), c(64 * N), want(64 * N); /* small integers / 8: exact */
+    std::vector<float> a(64 * K), b(K * N), c(64 * N), want(64 * N); /* small integers / 8 are exact */
     unsigned long long seed = 50 + J;
     for (std::vector<float> *v : {&a, &b, &c})
         for (float &f : *v) f = (float)(int)(dg_test_random(&seed) * 16) / 8;
@@ -73,8 +73,8 @@ template <int J, bool TRANS_B, bool LOADED> static void test_wgmma(const char *n
         DG_CHECKF(got[i] == want[i], "%s: d(%d,%d) = %g, not %g", name, i / N, i % N, got[i], want[i]);
 }
 
-/* Each block sums the values of all blocks in its cluster, times a factor; then each block outputs the next block's
- * sums. Uses dynamic and static shared memory. */
+/* Each block adds the values of all blocks in its cluster, times a factor, and then writes the sums of the next block
+ * to y. Uses dynamic and static shared memory. */
 static __global__ void cluster_kernel(float *y)
 {
     enum { T = 96 };

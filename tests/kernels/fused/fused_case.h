@@ -1,5 +1,5 @@
-/* Fused launches (kernels/fused/fused.h) and their prologues and epilogues in double on the host. Operands are small
- * multiples of powers of two: values after a prologue are exact, and so are tensors in bf16. */
+/* Test cases for fused launches (kernels/fused/fused.h): host versions of prologues and epilogues in double. Operands
+ * are small multiples of powers of two, so that values after a prologue and tensors in bf16 are exact. */
 #ifndef FUSED_CASE_H
 #define FUSED_CASE_H
 
@@ -13,7 +13,7 @@ extern "C" {
 #include "tests/reference_conv.h"
 }
 
-/* Multiples of `step` with magnitude `most` or less, never 0. */
+/* Returns n random multiples of `step` with magnitude at most `most`, never 0. */
 static std::vector<float> coarse(size_t n, unsigned long long seed, double step, double most)
 {
     std::vector<float> v = dev_random(n, seed);
@@ -24,7 +24,7 @@ static std::vector<float> coarse(size_t n, unsigned long long seed, double step,
     return v;
 }
 
-/* Statistics and parameters of a norm over `groups` parts of a batch, on the host and on the device. */
+/* Statistics and parameters of a batch norm over `groups` parts of a batch, on host and device. */
 struct fused_norm {
     int C;
     std::vector<float> mean, rstd, gamma, beta, totals;
@@ -47,7 +47,7 @@ struct fused_norm {
     double z(int g, int c, double x) const { return scale(g, c) * centred(g, c, x) + (double)beta[(size_t)c]; }
 };
 
-/* A tensor (N, image, C) in fp32 and in bf16, of which `groups` parts have their own statistics. */
+/* A tensor (N, image, C) in fp32 and in bf16; each of `groups` parts of the batch has its own statistics. */
 struct fused_tensor {
     int C;
     size_t per_group;
@@ -69,7 +69,7 @@ struct fused_tensor {
     int group(size_t i) const { return (int)(i / per_group); }
 };
 
-/* An operand that is read through a prologue. */
+/* An operand to which a prologue is applied. */
 struct fused_prologue {
     dg_prologue s = {};
     fused_norm norm;
@@ -86,14 +86,14 @@ struct fused_prologue {
         s.rounded = rounded;
         s.x = x.at(rounded), s.pre = pre.at(rounded);
     }
-    /* Divides a gradient by 2^shift. */
+    /* Divides all gradients by 2^shift. */
     void shrink(int shift)
     {
         for (float &v : x.values) v = ldexpf(v, -shift);
         for (float &v : norm.totals) v = ldexpf(v, -shift);
         x.put(x.values), norm.d_totals.put(norm.totals);
     }
-    /* Value i after the prologue, as the convolution reads it. */
+    /* Returns value i after the prologue. */
     double value(size_t i) const
     {
         const int c = x.channel(i), g = x.group(i);
@@ -116,7 +116,7 @@ struct fused_prologue {
     }
 };
 
-/* Results (N, pixels, C) and the outputs of an epilogue. `old` is the activation's output or the norm's input. */
+/* Results (N, pixels, C) and outputs of an epilogue. old: the activation's output or the norm's input. */
 struct fused_epilogue {
     dg_epilogue s = {};
     fused_norm norm;
@@ -145,7 +145,7 @@ struct fused_epilogue {
         s.gamma = norm.d_gamma.p, s.beta = norm.d_beta.p;
         s.dgamma = dgamma.p, s.dbeta = dbeta.p, s.totals = totals.p;
     }
-    /* Prepares for the next launch. */
+    /* Resets all outputs for the next launch. */
     void again(bool rounded)
     {
         s.rounded = s.rounded_y = rounded;
@@ -155,14 +155,14 @@ struct fused_epilogue {
     }
     void *result() const { return s.rounded ? (void *)half.p : (void *)out.p; }
     bool sums() const { return s.kind == DG_EPILOGUE_STATS || s.kind == DG_EPILOGUE_NORM_DX; }
-    /* The results, and the sums over each channel. */
+    /* Returns the results, and the sums over each channel. */
     std::vector<std::vector<float>> outputs() const
     {
         if (!sums()) return {out.get()};
         return {out.get(), mean.get(), rstd.get(), totals.get(), d_running.get(), dgamma.get(), dbeta.get()};
     }
 
-    /* By what the epilogue multiplies value i; v has the sign of the value before the epilogue. */
+    /* Returns the factor by which the epilogue multiplies value i; v has the sign of the value before the epilogue. */
     double times(size_t i, double v) const
     {
         const double below = dg_act_factor(s.act, (double)s.slope), y = (double)old.values[i];
@@ -176,8 +176,8 @@ struct fused_epilogue {
         return 1;
     }
 
-    /* Checks all outputs of the epilogue. `expected` has the results before the epilogue in double, and `slack` the
-     * tolerance of each result. */
+    /* Checks all outputs of the epilogue. expected: results before the epilogue in double; slack: tolerance per
+     * result. */
     void check(const std::vector<double> &expected, const std::vector<double> &slack, const char *name) const
     {
         const std::vector<float> got = out.get();
@@ -205,7 +205,7 @@ struct fused_epilogue {
         DG_CHECKF(fabs((double)got - want) <= tolerance, "%s: %s of channel %zu is %.9g instead of %.9g (%.2g)", name,
                   what, c, (double)got, want, tolerance);
     }
-    /* Sums of a channel follow from the stored results. */
+    /* Compares the sums over channel c with the stored results. */
     void check_channel(const std::vector<std::vector<float>> &is, size_t c, const char *name) const
     {
         const std::vector<float> &got = is[0];
@@ -260,7 +260,7 @@ struct fused_room {
         for (unsigned n : counters.get()) DG_CHECKF(n == 0, "%s left a counter at %u", name, n);
     }
     /* Launches several times, then with bf16 tensors if `halves[0]` (operand) or `halves[1]` (results) is set. All
-     * launches give the same bits. False: a launch failed, which has been reported. */
+     * launches must give equal bits. False: a launch failed; its error has been printed. */
     template <class launch>
     bool same(const char *name, fused_prologue *in, fused_epilogue *out, int times, const bool (&halves)[2],
               launch run) const
@@ -284,7 +284,7 @@ struct fused_room {
     }
 };
 
-/* Tolerance of the results of a convolution, as in test_conv_mma.cu. */
+/* Returns the tolerance of each result of a convolution, as in test_conv_mma.cu. */
 static inline std::vector<double> fused_slack(const std::vector<double> &mass, const std::vector<int> &terms)
 {
     std::vector<double> slack(mass.size());
@@ -295,7 +295,7 @@ static inline std::vector<double> fused_slack(const std::vector<double> &mass, c
 /* A fused convolution: the forward pass, or a data gradient. */
 struct fused_conv {
     const dg_op_kind kind;
-    const char *const more; /* the end of the case's name */
+    const char *const more; /* last part of the test case's name */
     dg_op op = {};
     dg_tune tune = {};
     fused_prologue in;
@@ -315,7 +315,7 @@ struct fused_conv {
         op.u.conv = f.conv = s;
         f.conv.w = d_w.p;
     }
-    /* The name of the case, valid until the next call. */
+    /* Returns the name of the test case, valid until the next call. */
     const char *name() const
     {
         static char text[300];
@@ -325,8 +325,8 @@ struct fused_conv {
                  out.s.groups, out.s.act, more);
         return text;
     }
-    /* Runs launch(), which may check outputs other than those of the epilogue, and checks the results. `shift` applies
-     * to the operand in fp16. */
+    /* Runs launch() `times` times and checks the results; `check` tests further outputs. shift: exponent shift of the
+     * operand in fp16. */
     template <class after> bool run(const dg_gpu &gpu, int times, const bool (&halves)[2], int shift, after check)
     {
         const char *why = dg_variant_check(&op, &tune, DG_F32, &gpu);

@@ -1,5 +1,5 @@
-/* The pass that fuses ops into launches. Every op is in one launch, no op runs before its inputs, and a step of the
- * published network has the minimum number of kernels. Simulator tests check the results. */
+/* Tests the pass that fuses ops into launches. Every op is in one launch, no op runs before its inputs, and a training
+ * step of the published network has the expected number of kernels. Simulator tests check numerical results. */
 #include "core/plan/branches.h"
 #include "core/plan/gather.h"
 #include "core/plan/ordered.h"
@@ -27,7 +27,7 @@ static void names(void)
     DG_CHECK(n == DG_FUSE_KINDS);
 }
 
-/* ---- The shape of plans ---- */
+/* ---- Structure of fused plans ---- */
 
 static void check_launches(const dg_plan *p, unsigned what)
 {
@@ -70,8 +70,8 @@ static bool updates(const dg_plan *p, int launch)
     return false;
 }
 
-/* Checks that a launch reads weights before its wait only if the two previous launches do not write weights. Returns
- * the number of such launches. */
+/* Returns the number of launches that read weights before they wait for the previous launch. Checks that the two
+ * launches before each of these launches do not write weights. */
 static int check_early(const dg_plan *p)
 {
     int early = 0;
@@ -84,7 +84,7 @@ static int check_early(const dg_plan *p)
     return early;
 }
 
-/* Checks that the tensors from which an operand is recomputed are in memory when the operand is read. */
+/* Checks that tensors from which a launch recomputes an operand are in memory when the launch runs. */
 static void check_lives(const dg_plan *p)
 {
     for (int i = 0; i < p->ops; i++)
@@ -98,8 +98,8 @@ static void check_lives(const dg_plan *p)
         }
 }
 
-/* Counts the rounded operands for weight gradients: fused convolutions write `factors` of them, and the update writes
- * the other `missing` ones. Each rounded operand has memory when it is written and when it is read. */
+/* Numbers of rounded operands for weight gradients: `factors` are written by fused convolutions, `missing` by the
+ * update. */
 static int factors, missing;
 static void check_factors(const dg_plan *p)
 {
@@ -114,7 +114,7 @@ static void check_factors(const dg_plan *p)
         }
 }
 
-/* Number of tensors stored as bf16; only fused launches read them. */
+/* Number of tensors that are stored as bf16 and read only by fused launches. */
 static int rounded;
 static void check_rounded(const dg_plan *p)
 {
@@ -129,7 +129,7 @@ static void check_rounded(const dg_plan *p)
         }
 }
 
-/* Weight gradients use warpgroup instructions on exactly those GPUs that support them. */
+/* Checks that weight gradients use wgmma on exactly those GPUs that support wgmma. */
 static int check_update(const dg_plan *p, bool warpgroups)
 {
     int found = 0;
@@ -211,7 +211,8 @@ static void prepared(dg_op *op)
     op->u.gather.record = dg_gather_record(&op->u.gather, DG_F32, false);
 }
 
-/* Checks that the launch that reads the images gathers them if `fused` is true. The activation is always fused. */
+/* Checks that the launch of the first convolution also gathers the images if `fused` is true. The activation is always
+ * fused. */
 static void check_images(dg_backend *b, const dg_model *m, bool fused)
 {
     const dg_job_options o = {.batch = 8, .samples = 8, .rows = 16, .train = true};
@@ -231,7 +232,7 @@ static void check_images(dg_backend *b, const dg_model *m, bool fused)
     dg_job_free(&g);
 }
 
-/* Fused kernels read the images of a GAN; other networks gather their images in a separate launch. */
+/* Fused kernels gather the images of a GAN; other networks gather images in a separate launch. */
 static void images(void)
 {
     static const struct {
@@ -263,8 +264,8 @@ static const dg_launch *launch_of(const dg_plan *p, const char *name)
     return p->launch;
 }
 
-/* A tangent convolution computes the slopes of its activation, and the update all weight gradients. The last layer of D
- * is fused with its loss in the step of G only, because the backward pass of D begins with ones. */
+/* With gradient penalties, a tangent convolution computes the slopes of its activation, and the update computes all
+ * weight gradients. The last layer of D is fused with its loss only in the step of G. */
 static void penalties(void)
 {
     static dg_model m;
@@ -350,7 +351,7 @@ int main(void)
     for (unsigned what = 0; what <= DG_FUSE_OPS; what++) {
         plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", what, 0);
         DG_CHECKF(factors + missing == (what & DG_FUSE_update ? 12 : 0), "%d and %d factors", factors, missing);
-        /* activations and gradients of D in both passes and of G, including tensors that no weight gradient reads */
+        /* bf16 tensors: activations and gradients of D in both passes and of G */
         DG_CHECKF(rounded == (!(what & DG_FUSE_convs) ? 0 : what & DG_FUSE_update ? 24 : 8), "%d rounded", rounded);
     }
     plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 30);
@@ -359,7 +360,7 @@ int main(void)
     plans("dcgan64-paper", 37, DG_MATH_BF16, "sm_86", DG_FUSE_ALL, 30);
     plans("dcgan64", 128, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 30);
     plans("dcgan128", 64, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 36);
-    /* this tile fits into shared memory only without its prologue, so the update rounds the operand itself */
+    /* this tile fits into shared memory only without its prologue, so the update rounds the operand */
     plans("dcgan128", 64, DG_MATH_BF16, "sm_120", DG_FUSE_ALL, 40);
     DG_CHECKF(factors == 15 && missing == 1, "%d and %d factors", factors, missing);
     plans("dcgan32", 64, DG_MATH_BF16, "sm_89", DG_FUSE_ALL, 24);

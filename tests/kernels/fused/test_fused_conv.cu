@@ -1,5 +1,5 @@
-/* Fused convolutions of images (thin, thin_mma) and the first layer of G (dense), compared with the reference. Gathered
- * images have the bits of gather.cu, and noise has those of noise.cu. */
+/* Compares fused convolutions of images (thin, thin_mma) and the first layer of G (dense) with the reference. Gathered
+ * images must have the bits of gather.cu, and noise the bits of noise.cu. */
 #include "fused_case.h"
 extern "C" {
 #include "tests/gather_signed.h"
@@ -7,7 +7,7 @@ extern "C" {
 
 static const dg_prologue_kind PLAIN = DG_PROLOGUE_PLAIN, NORM = DG_PROLOGUE_NORM;
 
-/* x is an image of one or three channels. `images` of the N images are gathered, mirrored by `flip`. */
+/* A case of variant thin: x has one or three channels. `images` of the N images are gathered, mirrored by `flip`. */
 struct thin_case {
     bool forward;
     int N, H, W, Ci, Co, images, flip;
@@ -62,7 +62,7 @@ static dg_step_state state_at(uint64_t seed, uint64_t step, int64_t cursor)
     return s;
 }
 
-/* Runs op(to), whose n values the fused launch must compute itself, into the first values of its operand. */
+/* Runs an unfused op to compute the first n values of an operand, which the fused launch must recompute. */
 template <class op_of> static bool draw(fused_prologue *in, size_t n, op_of op)
 {
     dg_tune tune = {};
@@ -91,7 +91,7 @@ static void run(const thin_case &k, dg_math math)
 {
     fused_conv c(k.forward, dg_ref_conv_shape(k.N, k.H, k.W, k.Ci, k.Co, 4, 2, 1), k.in, 1, k.factor, k.out, k.groups,
                  k.act, k.images ? "gathered" : "");
-    /* a dataset of 5 images; in this step the flips of images 0 and 1 differ */
+    /* a dataset of 5 images; in this step only one of images 0 and 1 is mirrored */
     std::vector<uint8_t> bytes((size_t)(5 * k.H * k.W * k.Ci));
     for (size_t i = 0; i < bytes.size(); i++) bytes[i] = (uint8_t)(i * 2654435761u >> 13);
     const dev_buffer<uint8_t> data(bytes);

@@ -1,5 +1,5 @@
-/* The last layer of D in one launch, compared with its ops in double on the host. The losses must have the same bits as
- * those of gan_loss.cu. */
+/* Compares the fused last layer of D with its ops in double on the host. The losses must have the bits of
+ * gan_loss.cu. */
 #include "fused_case.h"
 extern "C" {
 #include "host/net/gan.h"
@@ -26,10 +26,10 @@ static const head_case cases[] = {
     {530, 1, 4, 2, 1, DG_PROLOGUE_PLAIN, DG_EPILOGUE_PLAIN, false},
 };
 
-/* True if two sums of the same doubles differ at most by the order of their terms. */
+/* True if a and b are equal up to rounding errors of sums in double, or both NaN. */
 static bool same(double a, double b) { return a == b || fabs(a - b) <= 1e-13 * fabs(b) || (isnan(a) && isnan(b)); }
 
-/* Runs gan_loss.cu on the same logits and compares the results. */
+/* Runs gan_loss.cu on the logits of the fused launch and compares the losses and gradients. */
 static void check_losses(const dg_fused_head &h, const std::vector<float> &logit, const std::vector<float> &dlogit,
                          const dg_metrics &row, const char *name)
 {
@@ -61,10 +61,10 @@ static void run(const head_case &k)
     snprintf(name, sizeof name, "head N=%d pixels=%d C=%d losses=%d groups=%d prologue %d epilogue %d", k.N, k.pixels,
              k.C, k.losses, k.groups, k.in, k.out);
     fused_prologue in(k.in, k.N, k.pixels, k.C, k.groups, 0.25f, 11);
-    fused_epilogue out(k.out, k.N, k.pixels, k.C, k.groups, DG_ACT_LEAKY, 1); /* the seed gives the norm of `in` */
+    fused_epilogue out(k.out, k.N, k.pixels, k.C, k.groups, DG_ACT_LEAKY, 1); /* seed 1: the norm of `in` */
     const size_t image = (size_t)(k.pixels * k.C);
     std::vector<float> w = dev_random(image, 7);
-    for (float &f : w) f *= 4 / sqrtf((float)image); /* scales the weights so that logits have ordinary size */
+    for (float &f : w) f *= 4 / sqrtf((float)image); /* scales the weights so that logits have typical magnitudes */
     dev_buffer<float> d_w(w), logit((size_t)k.N), dlogit((size_t)k.N);
     dev_buffer<dg_metrics> ring(DG_RING);
     std::vector<dg_step_state> now(1);
@@ -142,7 +142,7 @@ int main()
     h.C = 4;
     h.losses = h.in.groups = h.out.groups = 1;
     DG_CHECK(!dg_fused_head_refuses(&h));
-    h.out.kind = DG_EPILOGUE_NORM_DX; /* without a norm */
+    h.out.kind = DG_EPILOGUE_NORM_DX; /* an invalid epilogue, because the layer has no norm */
     DG_CHECK(dg_fused_head_refuses(&h));
     h.out.kind = DG_EPILOGUE_PLAIN;
     h.C = 6;

@@ -1,7 +1,7 @@
-/* Fused convolutions on tensor cores against plain loops in double: every kernel, with prologues and epilogues in turn.
- * Values after a prologue are small multiples of a power of two, so that sums are exact in any order. Operands are
- * rounded here as the kernels round them, and results have the tolerance of test_conv_mma.cu. Outputs that an epilogue
- * computes from all results must follow from the stored ones. In bf16 each launch is repeated with bf16 tensors. */
+/* Compares fused convolutions on tensor cores with simple loops in double: every kernel, with all prologues and
+ * epilogues in turn. Values after a prologue are small multiples of a power of two, so that sums are exact in any
+ * order. The test rounds operands as the kernels do, with the tolerance of test_conv_mma.cu. Sums that an epilogue
+ * computes must agree with the stored results. In bf16 each launch is repeated with bf16 tensors. */
 #include "fused_case.h"
 extern "C" {
 #include "core/tune/conv_tiles.h"
@@ -22,7 +22,7 @@ static const std::vector<tile> tiles[] = {{DG_MMA_FWD_TILES(F) DG_MMA_DX_TILES(D
 #undef F
 #undef D
 
-/* Returns tile number k, modulo the number of tiles. */
+/* Returns tile number k modulo the number of tiles in a list. */
 static const tile *tile_of(int list, int dir, bool small, int k)
 {
     std::vector<const tile *> mine;
@@ -31,7 +31,7 @@ static const tile *tile_of(int list, int dir, bool small, int k)
     return mine[(size_t)k % mine.size()];
 }
 
-/* N, H, W, channels of the operand, channels of the result. Maps of the first two shapes use cells of 4x4. */
+/* Shapes: N, H, W, channels of the operand, channels of the result. The first two shapes use cells of 4x4. */
 static const int shapes[][5] = {
     {6, 7, 8, 32, 40}, {18, 6, 8, 48, 72}, {2, 18, 20, 32, 24}, {6, 12, 10, 48, 136}, {4, 17, 9, 32, 8}};
 
@@ -57,7 +57,7 @@ static const setup setups[] = {
     {"norm > norm_dx", DG_PROLOGUE_NORM, 1, DG_EPILOGUE_NORM_DX, 2, true},
 };
 
-/* The 16 bits of an operand that was rounded for a weight gradient, as a number. */
+/* Converts the 16 bits of a rounded operand to a number. */
 static double number(uint16_t half, dg_math math)
 {
     const int places = half >> 10 & 31;
@@ -70,7 +70,7 @@ static double number(uint16_t half, dg_math math)
 
 static int launched;
 
-/* Does nothing if there is no such kernel. `times` is the number of consecutive launches. */
+/* Tests one kernel with `times` consecutive launches, unless the kernel does not exist. */
 static void one(int dir, const setup &how, const int *d, int list, int k, int split, int times)
 {
     static const dg_math maths[] = {DG_MATH_BF16, DG_MATH_BF16, DG_MATH_FP16};
@@ -82,7 +82,7 @@ static void one(int dir, const setup &how, const int *d, int list, int k, int sp
     gpu = dev_gpu_of(variant, gpu);
     fused_conv c(forward, dg_ref_conv_shape(d[0], d[1], d[2], d[forward ? 3 : 4], d[forward ? 4 : 3], 4, 2, 1), how.in,
                  how.in_groups, 0.25f, how.out, how.out_groups, DG_ACT_LEAKY, how.name);
-    /* without the shift of their exponent these gradients would be subnormal */
+    /* without an exponent shift these gradients would be subnormal in fp16 */
     const int shift = !bf16 && how.in != DG_PROLOGUE_NORM ? 20 : 0;
     (forward ? c.op.u.conv.shift_x : c.op.u.conv.shift_y) = shift;
     c.in.shrink(shift);
@@ -92,20 +92,20 @@ static void one(int dir, const setup &how, const int *d, int list, int k, int sp
     c.tune.split = split;
     if (dg_variant_check(&c.op, &c.tune, DG_F32, &gpu)) return;
     launched++;
-    for (int i = 0; i < 16 * d[3] && forward; i++) c.w[(size_t)i] += 1; /* a channel whose mean is far from 0 */
+    for (int i = 0; i < 16 * d[3] && forward; i++) c.w[(size_t)i] += 1; /* makes the mean of one channel far from 0 */
     c.d_w.put(c.w);
     dev_buffer<char> rounded(c.w.size() * sizeof(float));
     const dg_rounded weights = {c.d_w.p, rounded.p, (int64_t)c.w.size(), math};
     dg_round_weights(&weights, 0);
-    c.f.conv = c.op.u.conv; /* without w, which is not read */
+    c.f.conv = c.op.u.conv; /* w is not set, because the launch reads rounded weights */
     c.f.rounded = rounded.p;
     if (!how.wanted) c.out.s.dgamma = c.out.s.dbeta = nullptr;
-    /* the operand, rounded for the weight gradient */
+    /* the rounded operand for the weight gradient */
     const std::vector<double> value = c.in.values(math, shift);
     const std::vector<uint16_t> nothing(value.size(), 0xffff);
     dev_buffer<uint16_t> factors(nothing);
     c.f.factors = factors.p;
-    /* kernels can read rounded operands only in these cases */
+    /* kernels can read bf16 operands only in these cases */
     const bool reads_halves = bf16 && (forward || how.in != DG_PROLOGUE_PLAIN);
     c.run(gpu, times, {reads_halves, bf16}, shift, [&] {
         const std::vector<uint16_t> is = factors.get();
@@ -126,7 +126,7 @@ int main()
         const int two = setups[k].in == DG_PROLOGUE_NORM_DX;
         list[two][lists[two]++] = k;
     }
-    /* every kernel runs the setups that it supports, in turn */
+    /* every kernel runs with the prologues and epilogues that it supports, in turn */
     for (int i = 0; i < 48; i++) {
         const int dir = i & 1, tile = i >> 1 & 1, large = i >> 2 & 1, two = i >> 3 & 1, of = i >> 4, t = turn[two]++;
         const int k = list[two][t / 2 % lists[two]];
@@ -135,17 +135,17 @@ int main()
         const int *const shape = shapes[dev_small() ? large * 2 : large ? 2 + t % 3 : t % 2];
         one(dir, setups[k], shape, of, tile, 1 + i % 3 % (shape[3] / 16), i % 8 == 3 ? 3 : 1);
     }
-    /* runs every tile of wgmma, and clusters of blocks, with cells, rows and columns outside the map */
+    /* runs every tile of wgmma, and clusters, with cells, rows and columns outside of the map */
     const int before = launched, all = dev_small() ? 0 : 3 * count;
     for (int i = 0; i < all; i++) {
         static const int parts[] = {1, 3, 8, 2, 5, 4};
-        const int split = parts[(i / 3 + i) % 6], deep = split == 8 ? 144 : 80; /* a part has 16 channels or more */
+        const int split = parts[(i / 3 + i) % 6], deep = split == 8 ? 144 : 80; /* at least 16 channels per part */
         const int shape[2][5] = {{2, 10, 14, deep, 72}, {2, 6, 8, deep, 72}};
         one(i & 1, setups[i / 3], shape[i >> 1 & 1], WGMMA, i / 4, split, 1);
     }
     DG_CHECKF(launched == before || launched == before + all, "%d launches of %d", launched - before, all);
     for (int k = 0; k < count; k++) DG_CHECKF(used[k] == 3, "%s was not tested", setups[k].name);
-    if (!dev_small()) { /* runs enough blocks that their sums are merged in two steps */
+    if (!dev_small()) { /* runs so many blocks that their sums are merged in two steps */
         static const int many[2][5] = {{280, 4, 4, 16, 8}, {148, 3, 4, 16, 8}};
         one(FWD, setups[2], many[0], MMA, 0, 1, 2);
         one(DX, setups[1], many[1], MMA, 0, 1, 2);

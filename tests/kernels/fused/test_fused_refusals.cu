@@ -1,4 +1,4 @@
-/* Fused launches that have no kernel or too little memory, and the number of parts into which an update splits sums. */
+/* Tests that fused launches without a kernel or with too little memory fail, and how an update splits its sums. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/fused/fuse.cuh"
@@ -31,7 +31,7 @@ static void convolutions()
     refuses(nullptr);
     gpu.shared = 99 << 10;
     refuses("shared memory");
-    tune.split = 8; /* with split 8 each part adds an eighth of the terms */
+    tune.split = 8; /* each of 8 blocks adds an eighth of the terms */
     refuses(nullptr);
     f.in.groups = 3;
     refuses("same groups");
@@ -56,7 +56,7 @@ static void convolutions()
     refuses(nullptr);
 }
 
-/* Sides of the result of a dense layer, which is one pixel of y. */
+/* Sets the sides of the result of a dense layer, whose y is one pixel. */
 static void dense_side(dg_fused_conv *f, int side) { f->conv.H = f->conv.W = f->conv.K = side; }
 static void rows_of(dg_fused_conv *f, int Ho) { f->conv.Ho = Ho, f->conv.H = 2 * Ho; }
 static void gathers(dg_fused_conv *f, int images, bool as_signed)
@@ -65,7 +65,7 @@ static void gathers(dg_fused_conv *f, int images, bool as_signed)
     if (as_signed) gather_signed(&f->gather);
 }
 
-/* Changes of a launch of family dense or thin that is accepted. */
+/* Tests invalid changes of valid launches of families dense and thin. */
 static void dense_and_thin()
 {
     static const dg_op_kind FWD = DG_OP_conv_fwd, DX = DG_OP_conv_dx;
@@ -115,7 +115,7 @@ static void dense_and_thin()
     DG_CHECK(dg_fused_thin_refuses(DX, &f, &tune, &little));
 }
 
-/* Returns the fused update of D or G in the published network with batch size N. Its tensors have no memory. */
+/* Returns the fused update of D or G in the published network with batch size N, without memory for tensors. */
 static dg_fused_update published(int N, bool is_G, dg_math math)
 {
     const dg_prologue_kind kind = is_G ? NORM : DX;
@@ -213,7 +213,7 @@ static void updates()
     }
 }
 
-/* An H100 gets enough blocks, and no block has so much work that the other blocks wait for it. */
+/* On an H100, an update has enough blocks, and no block has much more work than the other blocks. */
 static void splits()
 {
     for (int N = 2; N <= 512; N *= 4)
@@ -238,7 +238,7 @@ static void splits()
             DG_CHECKF(N < 128 || (blocks >= 100 && blocks <= 800), "%c, %d images: %d blocks", "DG"[is_G], N, blocks);
             DG_CHECKF(N < 128 || most <= 2.5 * all / 132, "%c, %d images: the longest block has %g times its share",
                       "DG"[is_G], N, most / all * 132);
-            /* a tuned split is limited to the number of units into which the sum can be divided */
+            /* a split from a tuning row is limited to the number of parts into which the sum can be divided */
             u.job[1].tune.split = 1 << 20;
             DG_CHECK(dg_update_work_of(&u.job[1]).producers <= 2 * 4 * N && dg_fused_update_size(&u).bytes > 0);
         }

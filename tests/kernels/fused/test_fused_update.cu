@@ -1,5 +1,5 @@
-/* The fused update compared with the launches that it replaces: norm_act, norm_act_dx, conv_dw and adam with equal
- * inputs. The jobs do not form a network; each has a shape of its own. In bf16 the first step is repeated with bf16
+/* Compares the fused update with the launches that it replaces: norm_act, norm_act_dx, conv_dw and adam. A job is the
+ * weight gradient of one convolution; each job has a different shape. In bf16 the first step is repeated with bf16
  * tensors. */
 #include <memory>
 
@@ -10,7 +10,7 @@ extern "C" {
 #include "host/net/gan.h"
 }
 
-/* Jobs of updates of D, then of G. Both lists have maps of odd sizes, partly filled tiles and both cell sizes. */
+/* Weight gradients in updates of D and of G, with maps of odd sizes, partly filled tiles and both cell sizes. */
 static const std::vector<job_case> in_D = {
     {DG_FUSED_THIN, 2, 18, 68, 3, 36, PLAIN, PLAIN, 3},     {DG_FUSED_MMA, 2, 20, 22, 16, 16, PLAIN, DX, 5},
     {DG_FUSED_MMA, 4, 10, 11, 24, 72, NORM, DX, 1},         {DG_FUSED_MMA, 6, 8, 7, 16, 24, NORM, DX, 2},
@@ -23,14 +23,13 @@ static const std::vector<job_case> in_G = {
     {DG_FUSED_DENSE, 36, 3, 3, 12, 132, DX, PLAIN, 1},     {DG_FUSED_THIN, 3, 10, 66, 1, 4, PLAIN, PLAIN, 20},
     {DG_FUSED_THIN_MMA, 4, 11, 10, 3, 40, PLAIN, NORM, 4}, {DG_FUSED_THIN_MMA, 4, 8, 34, 1, 12, PLAIN, NORM, 2},
 };
-/* No job uses tensor cores, so one precision is enough. */
+/* Weight gradients without tensor cores, which need only one precision. */
 static const std::vector<job_case> no_mma = {
     {DG_FUSED_GEMV, 10, 2, 2, 8, 3, DX, PLAIN, 1},
     {DG_FUSED_DENSE, 4, 2, 2, 4, 5, NORM, PLAIN, 1},
 };
 
-/* Three blocks: one recomputes an operand, one updates weights, one updates the norm. ThreadSanitizer can track three
- * blocks and checks that the last block waits. */
+/* An update with three blocks, few enough for ThreadSanitizer, which checks that the last block waits. */
 static const std::vector<job_case> alone = {{DG_FUSED_DENSE, 4, 2, 2, 4, 8, DX, PLAIN, 1}};
 
 static bool rounds(dg_fused_family kind) { return dg_update_has_factors(kind) || kind == DG_FUSED_THIN_MMA; }
@@ -43,7 +42,7 @@ static std::vector<float> numbers(size_t n, float around, float spread)
     return v;
 }
 
-/* One operand of a job: a tensor and the vectors of its prologue; `dense`: the same operand computed by unfused ops. */
+/* One operand of a weight gradient: a tensor and the vectors of its prologue. dense: the operand from unfused ops. */
 struct side {
     dg_prologue s = {};
     int N, H, W, C, groups;
@@ -67,7 +66,7 @@ struct side {
         s.mean = means.p, s.rstd = rstds.p, s.totals = totals.p;
     }
 
-    /* The operand with gamma and beta in these weights. */
+    /* Returns the operand's prologue with gamma and beta in weights p. */
     dg_prologue read(const float *p, bool rounded)
     {
         s.rounded = rounded;
@@ -77,7 +76,7 @@ struct side {
         return s;
     }
 
-    /* Computes the inputs of the prologue and the result of the unfused op from these weights. */
+    /* Computes the inputs of the prologue, and its result by unfused ops, from weights p. */
     void prepare(float *p, float *g, bool *ok)
     {
         if (s.kind == PLAIN) return dense.put(dy.values);
@@ -132,7 +131,7 @@ struct side {
     }
 };
 
-/* Replaces cases that this precision lacks: thin_mma has no fp16 kernels. */
+/* Replaces cases of thin_mma if `math` is fp16, because thin_mma has no fp16 kernels. */
 static std::vector<job_case> suited(std::vector<job_case> cases, dg_math math)
 {
     for (job_case &k : cases)
@@ -168,7 +167,7 @@ struct problem {
     problem(const std::vector<job_case> &c, int groups, dg_math m, const char *called)
         : cases(suited(c, m)), math(m), name(called)
     {
-        int64_t at = cases.size() > 1 ? 8 : 0; /* a gap between tensors, as after each job */
+        int64_t at = cases.size() > 1 ? 8 : 0; /* a gap between tensors, as after each weight tensor */
         for (const job_case &k : cases) {
             dg_update_job *j = &u.job[u.jobs++];
             const int parts = k.N % groups ? 1 : groups;
@@ -194,11 +193,11 @@ struct problem {
         start = numbers((size_t)at, 0.4f, 0.5f);
     }
 
-    /* Shift for gradients that would otherwise be subnormal in fp16. */
+    /* Exponent shift for gradients that would otherwise be subnormal in fp16. */
     static constexpr int SHIFT = 18;
     bool scaled(const job_case &k) const { return math == DG_MATH_FP16 && k.kind == DG_FUSED_MMA; }
 
-    /* Computes the gradient of job i by the unfused op into g. */
+    /* Computes weight gradient i by the unfused op into g. */
     bool unfused(int i, float *g)
     {
         const job_case &k = cases[(size_t)i];
@@ -219,7 +218,8 @@ struct problem {
         return dev_ok(tune.variant->name);
     }
 
-    /* Compares the fused gradient of job i. A transformed operand may be rounded to the neighbouring value. */
+    /* Compares weight gradient i of the fused update. A transformed operand may be rounded to the neighbouring
+     * value. */
     void compare(int i, const std::vector<float> &got, const std::vector<float> &want)
     {
         const dg_conv_args *a = &u.job[i].conv;
@@ -243,7 +243,7 @@ struct problem {
         return dg_update_has_factors(kind) || !is_y;
     }
 
-    /* Launches the update of these weights. */
+    /* Launches the fused update of weights w. */
     bool launch(weights *w, bool halves)
     {
         for (int i = 0; i < u.jobs; i++) {
@@ -251,7 +251,7 @@ struct problem {
             j->x = x[(size_t)i]->read(w->p.p, halves && reads_halves(j->kind, false));
             j->y = y[(size_t)i]->read(w->p.p, halves && reads_halves(j->kind, true));
             j->conv.w = w->g.p + j->offset;
-            /* a tensor in bf16 is the rounded operand if it has no prologue */
+            /* without a prologue, a bf16 tensor is the rounded operand */
             j->there[0] = halves && dg_update_has_factors(j->kind) && j->x.kind == PLAIN;
             if (dg_update_has_factors(j->kind))
                 j->factors[0] = j->there[0] ? (void *)x[(size_t)i]->left.half.p : x[(size_t)i]->factors.p;
@@ -262,7 +262,7 @@ struct problem {
         return dev_ok(name);
     }
 
-    /* Runs several consecutive steps with one set of counters. */
+    /* Runs several consecutive optimizer steps with one set of counters. */
     void run(int steps, bool advance)
     {
         dg_gpu gpu = dev_gpu(200 << 10, math);
@@ -270,7 +270,7 @@ struct problem {
         const char *why = dg_fused_update_refuses(&u, &gpu);
         if (!DG_CHECKF(!why, "%s: %s", name, why)) return;
         const fused_room room(dg_fused_update_size(&u));
-        /* two weights that are not finite */
+        /* two weights are not finite */
         start[0] = INFINITY, start[(size_t)u.job[u.jobs - 1].offset + 3] = NAN;
         weights own(start), wanted(start);
         dev_buffer<unsigned> adam_counters(std::vector<unsigned>(DG_OP_COUNTERS, 0));
@@ -296,7 +296,7 @@ struct problem {
             }
             if (!ok) return;
             const std::vector<float> want = wanted.g.get();
-            std::vector<float> there = want; /* values outside of all jobs must not change */
+            std::vector<float> there = want; /* values outside of all weight tensors must not change */
             for (int i = 0; i < u.jobs; i++) {
                 const dg_conv_args *a = &u.job[i].conv;
                 std::fill_n(there.begin() + u.job[i].offset, (int64_t)a->Co * a->K * a->K * a->Ci, NAN);
@@ -315,7 +315,7 @@ struct problem {
             if (in_bf16) same("g of bf16 tensors", in_bf16->g, own.g), same("p of bf16 tensors", in_bf16->p, own.p);
             dev_bits(got.data(), got.size() * sizeof(float));
 
-            /* Adam with this gradient must give the same bits. */
+            /* op adam with the fused gradient must give equal bits */
             dg_adam_args a = u.adam;
             wanted.g.put(got);
             a.p = wanted.p.p, a.m = wanted.m.p, a.v = wanted.v.p, a.g = wanted.g.p;

@@ -1,4 +1,4 @@
-/* Jobs of fused updates, described by their shapes. */
+/* Test cases for the weight gradients of fused updates, described by their shapes. */
 #ifndef UPDATE_JOBS_H
 #define UPDATE_JOBS_H
 

@@ -1,6 +1,6 @@
-/* Calls every launcher, as nvcc compiled it, without a GPU. Each variant of each op with every tile, and every fused
- * launch, must return an error that names its op. Inside a template nvcc lets a host function call a device-only
- * function and silently compiles the call to exit(1). Only a call can detect this. */
+/* Calls every launcher that nvcc compiled, without a GPU. Each variant of each op with every tile, and every fused
+ * launch, must return an error that names its op. In templates, nvcc silently compiles a host function's call of a
+ * device function to exit(1); only running the code detects such calls. */
 #include <set>
 #include <string>
 
@@ -16,10 +16,10 @@ extern "C" {
 #include "kernels/ops/conv/variants.h"
 }
 
-static gpu nowhere;                /* a CUDA backend with only the members that launching needs */
+static gpu nowhere;                /* a CUDA backend with only the members that launches use */
 static std::string doing;          /* the launch in progress, printed if the process exits */
-static std::set<std::string> done; /* launches that returned, such as "conv_fwd mma bf16" */
-static std::set<std::string> seen; /* launches so far, so that each is called once */
+static std::set<std::string> done; /* launches that have returned, such as "conv_fwd mma bf16" */
+static std::set<std::string> seen; /* all launches so far, which are not repeated */
 static int calls;
 
 static void say_where()
@@ -54,7 +54,7 @@ static void every_choice(const dg_op *shape, const dg_gpu *g)
     DG_CHECKF(n > 0 && n < DG_VARIANT_LIST, "%s: %d choices", op.name, n);
     for (int i = 0; i < n; i++) {
         op.tune = list[i];
-        if (op.tune.split > 4) continue; /* launches with larger splits run the same code */
+        if (op.tune.split > 4) continue; /* larger splits run no other code */
         doing = text_of(&op, g);
         if (!seen.insert(doing).second) continue;
         must_refuse(dg_gpu_enqueue(&nowhere, &op, nullptr), op.name);
@@ -96,7 +96,7 @@ static void every_fused_choice(dg_plan *p, int i, const dg_gpu *g)
     op->tune = chosen;
 }
 
-/* Launches all ops of a model's plans, unfused and fused, as planned for this GPU. */
+/* Launches all ops of a model's plans, unfused and fused, as planned for GPU m. */
 static void every_plan(const dg_model *model, const dg_machine *m)
 {
     const dg_gpu g = {m->arch, m->shared, m->math, m->arch == 90};
@@ -140,7 +140,7 @@ static void every_precision(const dg_model *model)
     }
 }
 
-/* Launches each op except convolutions, including ops that no model here uses. */
+/* Launches each op except convolutions, including ops that the tested models do not use. */
 static void every_op()
 {
     const dg_gpu g = {90, 232448, DG_MATH_FP32, true};
@@ -154,7 +154,7 @@ static void every_op()
         }
 }
 
-/* Convolutions of 3x3 and of one pixel, with each stride for which there are kernels. */
+/* Launches 3x3 and 1x1 convolutions with each stride that kernels support. */
 static void odd_kernel(dg_op_kind kind, int K, int S, int split, const dg_gpu *g)
 {
     const int side = (8 - 1) / S + 1;
@@ -204,7 +204,7 @@ static void all_were_called()
 
 int main()
 {
-    setenv("CUDA_VISIBLE_DEVICES", "", 1); /* hides the GPUs of this machine */
+    setenv("CUDA_VISIBLE_DEVICES", "", 1); /* hides the machine's GPUs from CUDA */
     atexit(say_where);
     static dg_model model;
     static const struct {
