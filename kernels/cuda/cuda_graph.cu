@@ -149,8 +149,7 @@ static dg_err capture(gpu *c, dg_plan *p, int runs, captured **out)
     return DG_OK;
 }
 
-/* Marks a plan that has run once. The first run is not captured, because some drivers cannot load kernels in a
- * capture. */
+/* Marks a plan that has run once. Its first run is not captured: some drivers cannot load kernels during a capture. */
 static captured loaded;
 
 /* Captures CUDA graphs of 1, 2, 4, ... runs of a plan. A graph of n runs is captured only after n runs, so that

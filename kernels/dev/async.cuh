@@ -4,8 +4,7 @@
 #define DG_ASYNC_CUH
 
 /* Copies 16 bytes from global to shared memory; if !ok, writes 16 zero bytes and does not read src. The copy is
- * complete after cp_async_commit() and cp_async_wait(); before sm_80, it is synchronous. dst and src are 16-byte
- * aligned. */
+ * complete after cp_async_commit() and cp_async_wait(), or at once before sm_80. dst and src are 16-byte aligned. */
 __device__ __forceinline__ void cp_async16(void *dst, const void *src, bool ok)
 {
 #if __CUDA_ARCH__ >= 800
@@ -25,8 +24,8 @@ __device__ __forceinline__ void cp_async_commit()
 #endif
 }
 
-/* Waits until at most N groups of this thread's copies are pending. A later barrier makes copies visible to the
- * block. */
+/* Waits until at most N groups of this thread's copies are pending. A later barrier makes copies visible to all
+ * threads. */
 template <int N> __device__ __forceinline__ void cp_async_wait()
 {
 #if __CUDA_ARCH__ >= 800

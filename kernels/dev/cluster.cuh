@@ -13,8 +13,7 @@ __device__ __forceinline__ void cluster_sync()
 #endif
 }
 
-/* Shared memory of the cluster's block `rank`, from the address of `own` on. load() reads four floats, 16-byte
- * aligned. */
+/* Shared memory of the cluster's block `rank`, from the address of `own` on. load() reads four aligned floats. */
 struct cluster_memory {
     uint32_t start;
 

@@ -27,8 +27,7 @@
  *
  * Large headers are optional, because they dominate compile time. The macro DEV_RANDOM includes the header of
  * dev_normal4, DEV_GRID that of GRID_SYNC, DEV_HALF that of __nv_bfloat16 and __half, and DEV_WGMMA includes
- * dev_wgmma.cuh in a folder sm90a (cuda.mk). C headers are included in extern "C" { }; launchers that C calls are
- * extern "C". */
+ * dev_wgmma.cuh in a folder sm90a (cuda.mk). C headers and launchers that C calls are extern "C". */
 #ifndef DG_DEV_CUH
 #define DG_DEV_CUH
 

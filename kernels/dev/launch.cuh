@@ -14,7 +14,7 @@ typedef struct {
     dev_site at;
 } dev_fault;
 
-/* The name of the op whose kernels this thread launches next, for messages. The text must outlive the launch. */
+/* The name of the op whose kernels this thread launches next, for messages. The string must outlive the launch. */
 inline thread_local const char *dev_op = "";
 inline thread_local dev_fault dev_first_fault = {cudaSuccess, "", {"", "", 0}};
 

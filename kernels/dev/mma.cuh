@@ -39,8 +39,7 @@ static __device__ __forceinline__ int dg_columns_plane_of_b() { return dg_warp_l
 
 /* Tensor-core products of one warp (mma.sync); wgmma.cuh declares equal members for warpgroups. `there`: the
  * architecture supports the products. `fused`: fused kernels use the products. `scaled`: operands are multiplied by a
- * power of two before rounding, and sums are divided by this power. `k`: number of products that one instruction adds
- * to each sum. */
+ * power of two before rounding, and sums are divided by it. `k`: products that one instruction adds to each sum. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define DG_MMA_BEFORE_SM_80 1
 #else
@@ -58,7 +57,7 @@ struct dg_mma_bf16 {
     template <class P> static __device__ __forceinline__ const uint4 *a_at(const uint4 *unit) { return unit; }
     static __device__ __forceinline__ const uint4 *b_at(const uint4 *unit, int, int) { return unit; }
 
-    static __device__ __forceinline__ void publish() {} /* before a barrier: makes stores visible to products */
+    static __device__ __forceinline__ void publish() {} /* called before a barrier: makes stores visible to products */
     template <class Sums> static __device__ __forceinline__ void finish(Sums &) {}
 
     static __device__ __forceinline__ uint4 round(const float (&v)[unit])
@@ -80,8 +79,8 @@ struct dg_mma_fp16 : dg_mma_bf16 {
     static constexpr bool there = true, fused = true, scaled = true;
 #endif
 
-    /* Clamps finite values to the range of fp16, because an infinite gradient would end the run. Keeps infinity and
-     * NaN. */
+    /* Clamps finite values to the range of fp16, because an infinite gradient would end the run. Keeps NaN and
+     * infinity. */
     static __device__ __forceinline__ float within(float v)
     {
         return fabsf(v) > 65504 && fabsf(v) <= FLT_MAX ? copysignf(65504, v) : v;
@@ -99,8 +98,7 @@ struct dg_mma_fp16 : dg_mma_bf16 {
 
 static __device__ __forceinline__ float dg_power_of_two(int n) { return __int_as_float((127 + n) << 23); }
 
-/* A warp's 16*MI x 8*NJ sums in arithmetic E. c[i][j]: rows 16i + g and 16i + g + 8, columns 8j + 2t and 8j + 2t +
- * 1. */
+/* A warp's 16*MI x 8*NJ sums. c[i][j]: rows 16i + g and 16i + g + 8, columns 8j + 2t and 8j + 2t + 1. */
 template <class E, int MI, int NJ> struct dg_sums {
     float c[MI][NJ][4];
 

@@ -12,7 +12,7 @@
 /* Prologue: the elementwise op that a kernel applies to an input. c: channel; group: group of the image. */
 typedef enum {
     DG_PROLOGUE_PLAIN,
-    DG_PROLOGUE_NORM,   /* a(gamma (x - mean) rstd + beta), a(z) = z if z > 0, else factor z */
+    DG_PROLOGUE_NORM,   /* a(gamma (x - mean) rstd + beta), where a(z) = z if z > 0, else factor z */
     DG_PROLOGUE_NORM_DX /* gamma rstd (x - total0 - (pre - mean) total1), x: stored by DG_EPILOGUE_NORM_DX */
 } dg_prologue_kind;
 
@@ -92,8 +92,7 @@ typedef struct {
     unsigned *counters; /* array of dg_fused_size.counters elements, all 0 before and after every launch */
 } dg_fused_conv;
 
-/* Fused head: D's last layer (one logit per image), the loss, and the gradient through the norm and activation before
- * this layer. */
+/* Fused head: D's last layer (one logit per image), loss, and gradient through the norm and activation of its input. */
 typedef struct {
     dg_prologue in; /* prologue norm or plain, shape (N, pixels, C) */
     int N, pixels, C;
@@ -131,9 +130,9 @@ typedef struct {
     unsigned *counters;
 } dg_fused_update;
 
-/* Groups the ops of a plan into launches. Requires that the backend's refuses() accepts each op, and that all rows
- * except work rows are placed. Reorders independent ops, marks rows of unwritten tensors as absent, and adds rows for
- * fused launches. Fuses nothing if real is not DG_F32. Returns DG_DEVICE if out of memory. */
+/* Groups the ops of a plan into launches. Requires that the backend's refuses() accepts each op, and that all rows of
+ * the plan except work rows have addresses. Reorders independent ops, marks rows of unwritten tensors as absent, and
+ * adds rows for fused launches. Fuses nothing if real is not DG_F32. Returns DG_DEVICE if out of memory. */
 dg_err dg_fuse_plan(dg_plan *p, unsigned what, dg_type real, const dg_gpu *gpu);
 
 /* Return the kernel arguments of a fused launch, with NULL pointers before the plan is bound. */

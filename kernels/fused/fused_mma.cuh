@@ -38,8 +38,7 @@ static __device__ __forceinline__ dg_channel dg_channel_times(const dg_channel &
     return {k.scale * by, k.tilt * by, k.shift * by};
 }
 
-/* Fills the table of prologue coefficients of this block's channels, multiplied by 2^shift if the arithmetic is
- * scaled. */
+/* Fills the table of prologue coefficients of this block's channels, times 2^shift if the arithmetic is scaled. */
 template <class G>
 static __device__ __forceinline__ void dg_fused_table(float *table, const dg_prologue &s, int group, int first,
                                                       int count, int C, int shift)

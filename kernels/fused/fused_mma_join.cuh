@@ -1,5 +1,4 @@
-/* Adds the parts of a tile's split sum (tune.split; a block per part): through scratch, or distributed shared
- * memory. */
+/* Adds the parts of a tile's split sum (tune.split; a block per part) in scratch or distributed shared memory. */
 #ifndef DG_FUSED_MMA_JOIN_CUH
 #define DG_FUSED_MMA_JOIN_CUH
 

@@ -11,7 +11,7 @@
 #include "kernels/fused/fuse.cuh"
 #include "kernels/ops/gather/gather.cuh"
 
-/* Loads the patch of tile (image, a0, b0) with all loads in flight together. Each lane loads packs of four contiguous,
+/* Loads the patch of tile (image, a0, b0); all loads are in flight together. Each lane loads packs of four contiguous,
  * aligned values. If `writes` is set, the tile's pixels without the border are also written to the batch. */
 template <class fwd>
 static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gather_args &g, const dg_conv_args &a,

@@ -21,8 +21,7 @@ enum {
 /* Counters of finished consumer blocks, and of weights that are not finite. */
 enum { DG_UPDATE_DONE, DG_UPDATE_BAD, DG_UPDATE_COUNTERS };
 
-/* Number of shared memory stages of weight gradients on tensor cores. Two stages of fp16 fill Turing's 64 KB per
- * block. */
+/* Number of stages of weight gradients on tensor cores. Two stages of fp16 fill Turing's 64 KB of shared memory. */
 #define DG_UPDATE_STAGES(scaled) ((scaled) ? 2 : 4)
 
 typedef struct {

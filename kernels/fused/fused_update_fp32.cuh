@@ -16,8 +16,7 @@ static __device__ __forceinline__ int dg_update_unit(const dg_update_work &w, in
     return (int)(each * (unsigned)part + (units - each * parts) * (unsigned)part / parts);
 }
 
-/* Family thin: a thread sums four channels of y in one column of pixels, while it loads the next tile into
- * registers. */
+/* Family thin: a thread sums four channels of y in one column of pixels while it loads the next tile. */
 
 template <int CI>
 static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, int tile, int part, float *out)
@@ -87,8 +86,7 @@ static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, i
     sums.finish(patch, out, co0, a.Co);
 }
 
-/* Family gemv: a warp sums 128 weights of one channel of y. Each weight has eight sums; sum i adds images i, i + 8,
- * ... */
+/* Family gemv: a warp sums 128 weights of one channel of y. Each weight has eight sums; sum i adds images i + 8 k. */
 
 static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, int tile, float *out)
 {
@@ -138,7 +136,7 @@ static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, i
     dg_store<4>(out + (int64_t)co * a.Ci + k, acc[0]);
 }
 
-/* Family dense: a block has 128 channels of y x 32 weights per channel, a thread 4 x 4 of them. */
+/* Family dense: a block sums 128 channels of y x 32 weights per channel, and a thread sums 4 x 4 weights. */
 
 static __device__ __forceinline__ void dg_update_dense(const dg_update_work &w, int tile, float *out)
 {

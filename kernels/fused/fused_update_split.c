@@ -25,7 +25,7 @@ typedef struct {
 } update_costs;
 
 /* Returns the assumed block time of a job without instruction counts. Times of copied operands (1,200 ns per unit) and
- * images with 3 channels (1,650 and 4,100 ns) are from an H100 (docs/results/2026-11-22-h100.md). The rest are
+ * images with 3 channels (1,650 and 4,100 ns) are from an H100 (docs/results/2026-11-22-h100.md). Others are
  * guesses. */
 static block_ns assumed_ns(const dg_update_work *w, dg_math math)
 {

@@ -100,8 +100,7 @@ template <int CI_, bool ROUNDED> struct thin_dx {
         const dg_pack<float, 2> low = dg_widened(q.w[0]), high = dg_widened(q.w[1]);
         return {{low.v[0], low.v[1], high.v[0], high.v[1]}};
     }
-    /* Multiplies two of the lane's positions by the weights. Separate code with and without a norm avoids register
-     * moves. */
+    /* Multiplies two of the lane's positions. Separate code with and without a norm avoids register moves. */
     __device__ __forceinline__ void multiply(const values &from, int p0, int chunk, const dg_prologue &in,
                                              const uint32_t *weight, const float *table)
     {

@@ -1,4 +1,4 @@
-/* Rows of the op table for the convolution's three directions: checks, error limits, cost. */
+/* Rows of the op table for convolutions (forward, data gradient, weight gradient): checks, error limits, cost. */
 #include <math.h>
 
 #include "core/plan/limits.h"

@@ -15,7 +15,7 @@ static bool mirrored(const dg_gather_args *a, int n)
 
 enum { MANY = 1 << 15 }; /* min number of values for which several threads are faster */
 
-/* PERIOD is a multiple of all numbers of channels and lanes, so values i and i % PERIOD of an image have equal
+/* PERIOD is a multiple of all numbers of channels and lanes: values i and i % PERIOD of an image have equal
  * channels. */
 enum { PERIOD = 48 };
 

@@ -1,4 +1,4 @@
-/* Rows of the op table for the grouped convolution's three directions: checks, error limits, cost. */
+/* Rows of the op table for grouped convolution (forward, data gradient, weight gradient). */
 #include <math.h>
 
 #include "core/plan/limits.h"

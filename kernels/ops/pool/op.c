@@ -2,7 +2,7 @@
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* Maximum number of windows that contain a pixel, per direction. */
+/* Maximum number of windows that contain a pixel, per axis. */
 static int reach(const dg_pool_args *a) { return (a->K + a->S - 1) / a->S; }
 
 static double sum_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)

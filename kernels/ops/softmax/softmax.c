@@ -3,8 +3,7 @@
 
 #include <math.h>
 
-/* ROWS: number of losses that are stored before they are added. MANY: min number of logits for which several threads
- * are faster. */
+/* ROWS: losses that are stored before they are added. MANY: min number of logits for which threads are faster. */
 enum { ROWS = 1024, MANY = 2048 };
 
 /* The first largest logit of a row, and the sum of the other logits' exponentials, relative to the largest logit.
@@ -26,7 +25,7 @@ static row_sum sum_of(const real *l, int C)
 
 static double loss_of(const dg_softmax_args *a, const real *l, const row_sum *s, int label)
 {
-    double below = 0; /* sum of the logits' distances from the largest */
+    double below = 0; /* sum of the logits' distances from the largest logit */
     for (int c = 0; c < a->C && a->smoothing > 0; c++) below += s->largest - (double)l[c];
     return log1p(s->others) + (1 - a->smoothing) * (s->largest - (double)l[label]) + a->smoothing / a->C * below;
 }

@@ -44,7 +44,7 @@ template <class real>
 static __device__ __forceinline__ double loss_of_row(const dg_softmax_args &a, const real *l, const row_sum &s,
                                                      int label, int lane)
 {
-    double below = 0; /* sum of the logits' distances from the largest */
+    double below = 0; /* sum of the logits' distances from the largest logit */
     if (a.smoothing > 0) {
         for (int c = lane; c < a.C; c += 32) below += s.largest - (double)l[c];
         below = sum_of_warp(below);

@@ -1,5 +1,5 @@
-/* Spectral norm of weights and its gradient: W is read once per product and once for the division. Blocks that need a
- * common sum compute it separately, in equal order. Template parameter real: type of the values.
+/* Spectral norm of weights and its gradient. The kernels read W once per product and once for the division. Blocks that
+ * need a common sum compute it separately, in equal order. Template parameter real: type of the values.
  * Tile: for W^T u, 32 columns per block, whose rows are divided among the warps; for W v, a row per warp; elementwise
  *   kernels loop over the grid.
  * Shared memory: 8.3 KB of column sums, else 256 bytes of warp sums.
@@ -60,7 +60,7 @@ template <class real> static __global__ void __launch_bounds__(1024) spectral_co
     behind_of(a)[c] = sum;
 }
 
-/* Computes W v. In an iteration v is W^T u divided by its length; the first block also writes v. */
+/* Computes W v. In a power iteration, v is W^T u divided by its length, and the first block writes v. */
 template <class real> static __global__ void __launch_bounds__(1024) spectral_rows_kernel(const dg_spectral_args a)
 {
     const int lane = (int)threadIdx.x % WARP, r = (int)(dg_thread() / WARP);
@@ -78,7 +78,7 @@ template <class real> static __global__ void __launch_bounds__(1024) spectral_ro
     if (lane == 0) ahead_of(a)[r] = sum / by;
 }
 
-/* Computes sigma and divides W by sigma. In an iteration u is W v divided by its length. */
+/* Computes sigma and divides W by sigma. In a power iteration, u is W v divided by its length. */
 template <class real> static __global__ void __launch_bounds__(1024) spectral_sweep_kernel(const dg_spectral_args a)
 {
     const double *const ahead = ahead_of(a);

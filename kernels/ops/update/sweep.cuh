@@ -7,8 +7,8 @@
 /* Number of blocks that fills any GPU. */
 static constexpr int DG_SWEEP_BLOCKS = 2048;
 
-/* Called by all threads of a block at the end. Adds this thread's `broken` non-finite weights to a counter. The last
- * block writes the metric and resets the counters to 0. */
+/* All threads of a block must call this function at the end. Adds this thread's `broken` non-finite weights to a
+ * counter. The last block writes the metric and resets the counters to 0. */
 template <class args> static __device__ __forceinline__ void dg_count_broken(const args &a, unsigned broken)
 {
     SHARED(unsigned, bad_here, );

@@ -1,4 +1,4 @@
-/* Convolution on the CPU: the three directions and the choice of their variants. */
+/* Convolution on the CPU: forward, data gradient and weight gradient, and the choice of their variants. */
 #include "kernels/ops/conv/cpu/conv_internal.h"
 #include "kernels/ops/conv/variants.h"
 
@@ -28,8 +28,7 @@ static bool suits_winograd(dg_op_kind kind, const dg_conv_args *a)
     return DG_FP == 32 && a->Ci >= 16 && a->Co >= 16 && terms >= 256 && tiles_fit(kind, a, H, W);
 }
 
-/* Kernels of 4x4 (first and last layers of GANs) use variant direct, so that results of older checkpoints are
- * unchanged. */
+/* Kernels of 4x4 (first and last layers of GANs) use variant direct, so that older checkpoints give equal results. */
 static bool suits_gemm(const dg_conv_args *a) { return a->K != 4; }
 
 const dg_variant *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_args *a, const dg_variant *asked)

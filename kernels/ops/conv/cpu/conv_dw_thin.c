@@ -80,8 +80,8 @@ static void pack_rest(const job *j, real *restrict to, const real *y, int pixels
 
 enum { RUNS = 32 };
 
-/* Stores or adds the products of a piece (band of rows) for one ky to copy: [blocks of (kx,ci)][blocks of
- * co][TALL][NR]. rest: packed copy of y's last block of channels, or NULL to read y directly. */
+/* Stores or adds the products of a piece (band of rows) for one ky to copy, which is stored as [blocks of
+ * (kx,ci)][blocks of co][TALL][NR]. `rest`: packed copy of y's last block of channels, or NULL to read y directly. */
 static void tiles(const job *j, const real *x, const real *y, const real *rest, real *copy, int ky, int o0, int o1,
                   int lo, int hi, int add)
 {

@@ -110,7 +110,7 @@ static job plan(dg_op_kind kind, const dg_conv_args *a)
     return j;
 }
 
-/* Packs rows m0 .. m1 - 1 of n terms: [tile][term][DG_MR]. */
+/* Packs n terms of rows m0 .. m1 - 1 as [tile][term][DG_MR]. */
 static void pack_rows(const job *j, real *restrict to, ptrdiff_t m0, ptrdiff_t m1, ptrdiff_t k0, ptrdiff_t n)
 {
     for (ptrdiff_t m = m0; m < m1; m += DG_MR) {

@@ -36,8 +36,7 @@ typedef real dg_vec __attribute__((vector_size(DG_VEC_BYTES), aligned(sizeof(rea
 #endif
 #define DG_INLINE static inline __attribute__((always_inline, unused))
 
-/* Results of at least DG_LARGE bytes are stored as whole cache lines by non-temporal stores, which bypass the
- * caches. */
+/* Results of at least DG_LARGE bytes are stored as whole cache lines by non-temporal stores, bypassing the caches. */
 enum { DG_LARGE = 64 << 20, DG_LINE = 64 / (int)sizeof(real) };
 
 /* True if non-temporal stores suit a result of `count` reals at `to`, in rows of `row` reals. */

@@ -54,8 +54,7 @@ DG_INLINE void dg_interleave(real *restrict to, int width, const real *restrict 
     ptrdiff_t e = 0;
     for (; e + DG_SQUARE <= count; e += DG_SQUARE) {
         dg_square_row r[DG_SQUARE];
-        /* Squares are written in descending order, because the last square of row e overwrites the start of row e +
-         * 1. */
+        /* Squares are written in descending order, because the last square of row e overwrites the next row's start. */
         for (int i0 = (width - 1) / DG_SQUARE * DG_SQUARE; i0 >= 0; i0 -= DG_SQUARE) {
             DG_UNROLL for (int i = 0; i < DG_SQUARE; i++)
             {

@@ -192,8 +192,7 @@ static inline size_t dg_odd_lines(size_t reals)
     return ((reals + line - 1) / line | 1) * line;
 }
 
-/* Returns the points per axis for r taps and an H x W output. For two taps, the larger tile is used unless it costs
- * more. */
+/* Returns the points per axis for r taps and an H x W output. With two taps, larger tiles are used unless slower. */
 static inline int dg_winograd_points(int r, int H, int W)
 {
     if (r == 3) return 6;

@@ -6,8 +6,7 @@
  * transforms all of y; a copy holds sums of frequencies, which are transformed once at the end.
  *
  * Threads divide the work by blocks of input channels, rows of phases, and slices: ranges of pieces (a few images, or a
- * band of an image). Each slice sums into its own copy; the copies are added in order. Shapes determine their
- * number. */
+ * band of an image). Each slice sums into its own copy; the copies are added in order. */
 #include "kernels/ops/conv/cpu/conv_winograd.h"
 
 #include <omp.h>
@@ -228,8 +227,7 @@ static void add_piece_to_taps(const job *j, const real *V, const real *Z, real *
         }
 }
 
-/* For three taps, stores or adds products of a piece and chunk to copy[frequency][co][ci..], in chains of CHAIN
- * tiles. */
+/* For three taps, stores or adds products of a piece and chunk to copy[frequency][co][ci..], in chains of tiles. */
 static void add_piece(const job *j, const real *V, const real *Z, real *copy, int tiles, int block, int chunk, int add)
 {
     dg_micro *micro = j->NR == DG_LANES ? wide1 : wide2;

@@ -42,8 +42,8 @@ template <bool SMALL> struct dg_row_tile {
 
 /* Layout of patches of PIECES pieces and PLANES planes; SMALL: cells are 4x4. With HALVED, a patch of x is divided into
  * phases: phase (py, px) has x[2u - 1 + py][2v - 1 + px] at (u, v). Tap (ky, kx) of position (r, c) is at (r + ky / 2,
- * c + kx / 2) of phase (ky % 2, kx % 2). Without HALVED, the patch is of y, and tap (ky, kx) of (r, c) is at (r + ky, c
- * + kx). */
+ * c + kx / 2) of phase (ky % 2, kx % 2). Without HALVED, a patch of y has tap (ky, kx) of (r, c) at (r + ky, c +
+ * kx). */
 template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
     typedef dg_row_tile<SMALL> piece;
     static constexpr bool small = SMALL;

@@ -1,8 +1,7 @@
 /* Weight gradient on tensor cores, with M = Co, N = 16 taps x 16 channels of x, K = positions of y, one piece at a
  * time. Operands x and y are read by columns (mma.cuh). In shared memory, y is [plane of Co][position], with position p
  * of odd planes at p ^ 4. A patch of x is stored once; each tap reads the patch at its own offset. A warp sums two
- * taps. Unfused kernels round the values that they load (conv_mma_dw_plain.cuh); fused updates copy rounded
- * operands. */
+ * taps. Unfused kernels round loaded values (conv_mma_dw_plain.cuh); fused updates copy rounded operands. */
 #ifndef DG_CONV_MMA_DW_CUH
 #define DG_CONV_MMA_DW_CUH
 
@@ -15,8 +14,7 @@ template <class E_, bool SMALL> struct dg_dw_tile {
     static constexpr int y_planes = M / E::unit, x_planes = N / E::unit;
     typedef dg_patch<SMALL, 1, x_planes, true> patch;
     typedef typename patch::piece piece;
-    static constexpr int taps = 16, positions = 64, border = 1; /* positions per piece; width of the border before a
-                                                                 * patch */
+    static constexpr int taps = 16, positions = 64, border = 1; /* positions per piece; border before a patch */
     static constexpr int x_units = patch::units, y_units = y_planes * positions;
     static constexpr int y_items = y_units / NT, values = patch::cells * patch::input * patch::input;
     static constexpr int x_items = dg_div_up(values * x_planes, NT);
@@ -28,8 +26,8 @@ template <class E_, bool SMALL> struct dg_dw_tile {
     static __device__ __forceinline__ int y_channel() { return dg_unit_plane<y_planes>((int)threadIdx.x) * E::unit; }
     static __device__ __forceinline__ constexpr int stride(const dg_conv_args &) { return 2; }
 
-    /* second: distance in the patch between the warp's two groups of 16 columns. `row()`: the warp's first channel of
-     * y. */
+    /* second: distance in the patch between the warp's two groups of 16 columns. `row()`: the warp's first y
+     * channel. */
     static constexpr int second = patch::phase;
     static __device__ __forceinline__ constexpr bool busy() { return true; }
     static __device__ __forceinline__ constexpr int row() { return 0; }

@@ -12,8 +12,7 @@
  * 16-byte aligned operands, and tensors whose indices fit an int even for a tile past the batch. */
 const char *dg_conv_check(const dg_op *op, const dg_tune *t, dg_type real);
 
-/* Checks the tile of tuning t. `threads` is the number of threads per block with this tile, or 0 if no such tile
- * exists. */
+/* Checks the tile of tuning t. `threads` is the number of threads per block, or 0 if no such tile exists. */
 const char *dg_conv_check_tile(dg_tune *t, int threads);
 
 /* Checks the number of stages, 2 to 4, of `words` 32-bit words each. `usual` is the default number of stages. */

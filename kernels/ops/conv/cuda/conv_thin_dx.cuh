@@ -54,7 +54,7 @@ template <class G> struct dg_thin_dx_loader {
     }
 };
 
-/* Loads weights of four channels of y, all taps: [DG_THIN_DX_STEP][16][4], of which T channels of x are stored. */
+/* Loads weights of four channels of y, all taps, as [DG_THIN_DX_STEP][16][4]; only T channels of x are stored. */
 template <class G> static __device__ __forceinline__ void dg_thin_dx_weights(float *tile, const dg_conv_args &a, int co)
 {
     const float *w = (const float *)a.w + co * 16 * a.Ci;

@@ -39,7 +39,7 @@ struct dg_quad {
  * The sum over 4x4 taps x CI channels consists of CI products of 16 operands. Lane (g, t) multiplies row t of the taps,
  * whose 4 * CI values are contiguous in a row of the image. Therefore a patch stores each value only once, and a lane
  * reads its operands directly. A read of 8 pixels (CI or 2 CI words apart, CI is odd) in 4 rows has no bank conflict,
- * because a row's pitch is 8 words (mod 32). The order of B's columns gives each lane two groups of four contiguous
+ * because a row's pitch is 8 words (mod 32). The order of B's columns gives each lane twice four contiguous
  * channels. */
 template <int CI_> struct dg_thin_mma_fwd {
     typedef dg_quad quad;
@@ -72,7 +72,7 @@ template <int CI_> struct dg_thin_mma_fwd {
         to[3] = (uint16_t)(q.w[1] >> 16);
     }
     /* Weights are stored as [q][j][lane]: column g of product j is channel co, and lane (g, t) stores this channel's
-     * weights 4q .. 4q + 3 of row t of the taps. A thread loads one row of one channel. */
+     * weights 4q .. 4q + 3 of row t of the taps. A thread loads one row of taps of one channel. */
     static constexpr bool there = dg_mma_bf16::there, early = true;
     template <bool EARLY>
     static __device__ __forceinline__ void load_weights(float *weight, const dg_conv_args &a, int co0)

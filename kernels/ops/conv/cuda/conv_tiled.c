@@ -1,4 +1,4 @@
-/* Variant tiled of the convolutions: any K, S, P. */
+/* Variant tiled of the convolutions: any kernel size K, stride S and padding P. */
 #include "kernels/ops/conv/cuda/conv_rows.h"
 
 #define no dg_variant_no

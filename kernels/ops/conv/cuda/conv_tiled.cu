@@ -8,8 +8,8 @@
  * Shared memory: 4 to 20 KB per stage.
  * Registers: 72 to 168.
  * Bound by: fp32 multiply-adds.
- * Template parameters of loaders: B rows or columns of the tile, NT threads of the block, and DIR (1 or -1), the order
- * of taps. Template parameter of kernels: G, the dg_gemm (gemm.cuh). */
+ * Loaders have the template parameters B (rows or columns of the tile), NT (threads of the block) and DIR (order of
+ * taps, 1 or -1). Kernels have the template parameter G, the dg_gemm (gemm.cuh). */
 #include "kernels/ops/conv/cuda/conv.cuh"
 #include "kernels/ops/conv/cuda/gemm.cuh"
 
@@ -242,8 +242,8 @@ static __global__ void DG_BOUNDS(G) fwd_kernel(const dg_conv_args a, float *out,
     }
 }
 
-/* One axis of a phase: `count` outputs start, start + S, ...; the first output reads input `origin` by the first
- * tap. */
+/* One axis of a phase: `count` outputs start, start + S, ...; the first tap of the first output reads input
+ * `origin`. */
 typedef struct {
     int start, count, origin, taps;
 } axis;

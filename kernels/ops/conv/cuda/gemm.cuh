@@ -4,7 +4,7 @@
  * An operand has the same layout in shared and global memory, so that every copy has 16 bytes; padding is zero-filled
  * by the copies. Layout by rows: [BM][BK + 4], k innermost. Layout by columns: [BK][BM], m innermost. If A is stored by
  * rows, a thread has m = i * (BM/TM) + ty, so that neighbouring threads read neighbouring rows, 20 words apart, without
- * bank conflicts. If A is stored by columns, a thread has four adjacent m at a time. */
+ * bank conflicts. If A is stored by columns, a thread has four adjacent rows m at a time. */
 #ifndef DG_GEMM_CUH
 #define DG_GEMM_CUH
 

@@ -217,8 +217,7 @@ template <class G> struct dg_odd_job {
     }
 };
 
-/* Stores zeros below and to the right of the pixel at `at` (1x1 kernels), for the lane's channels n, n + 1, n + 8,
- * ... */
+/* Stores zeros below and to the right of the pixel at `at` (1x1 kernels), for the lane's channels from n on. */
 static __device__ __forceinline__ void dg_odd_zeros(float *out, const dg_maps &to, int stride, int at, int n)
 {
     const int pixel = at / to.channels, col = pixel % to.cols, row = pixel / to.cols % to.rows;
