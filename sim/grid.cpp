@@ -214,7 +214,7 @@ void run_grid(const grid &g)
     for (uint64_t i = 1; i < workers; i++) helpers.emplace_back(work);
     work();
     for (std::thread &t : helpers) t.join();
-    if (failed()) settle(); /* before the caller reads the reports */
+    if (failed()) settle(); /* the caller then reads the reports of failures */
 }
 
 } // namespace sim

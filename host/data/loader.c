@@ -41,7 +41,7 @@ void dg_loader_close(dg_loader *f)
 
 static int least(int a, int b) { return a < b ? a : b; }
 
-/* Prepare to copy images, from position `first` of the epoch on, to the window on the device that is not in use. */
+/* Plans the next window of images on the device: the images of the epoch from position `first` on. */
 static void plan_next(dg_loader *f, uint64_t epoch, int first)
 {
     if (!f->begun || epoch != f->next.epoch) dg_permutation(f->next_order, f->records.count, f->seed, epoch);

@@ -75,7 +75,7 @@ static dg_err train(trial *t, int count)
     if (!e) e = dg_job_init(&t->job, j->seed);
     for (int i = 0; i < STEPS && !e; i += AT_ONCE) {
         e = dg_trainer_steps(&t->trainer, AT_ONCE);
-        dg_progress_count(j->progress, "two-sample test, step", i + AT_ONCE, STEPS);
+        dg_progress_count(j->progress, "two-sample test: training step", i + AT_ONCE, STEPS);
     }
     return e;
 }

@@ -184,7 +184,7 @@ const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu)
         if (dg_update_rounds(j->kind) && j->tune.math != dg_update_math(u))
             return "all jobs of a fused update must have the same rounding";
         if (j->kind == DG_FUSED_MMA && dg_update_by_warpgroups(u))
-            return "either all jobs of a fused update use warps, or all jobs use warpgroups";
+            return "all weight gradients of a fused update must use warps, or all must use warpgroups";
     }
     return NULL;
 }

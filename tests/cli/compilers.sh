@@ -24,7 +24,7 @@ prints 'FOUND := '
 # docs/install.md states the oldest compilers that are tested
 eval "$(grep '^oldest_gcc=' "$root/scripts/build/detect")"
 # shellcheck disable=SC2154 # set by the line of scripts/build/detect
-grep -q "gcc $oldest_gcc or clang $oldest_clang or newer" "$root/docs/install.md"
+grep -q "gcc $oldest_gcc, clang $oldest_clang or a newer compiler" "$root/docs/install.md"
 fact $? "docs/install.md should name gcc $oldest_gcc and clang $oldest_clang as the oldest"
 
 # a compiler without -fopenmp: no symbol of OpenMP is used

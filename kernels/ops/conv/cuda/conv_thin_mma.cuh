@@ -77,7 +77,7 @@ template <int CI_> struct dg_thin_mma_fwd {
     template <bool EARLY>
     static __device__ __forceinline__ void load_weights(float *weight, const dg_conv_args &a, int co0)
     {
-        static_assert(NT == 4 * DG_THIN_CHANNELS, "each row of each channel needs its own thread");
+        static_assert(NT == 4 * DG_THIN_CHANNELS, "a block needs one thread per row and channel of its tile");
         const int co = (int)(threadIdx.x / 4), t = (int)(threadIdx.x % 4);
         const int j = co / 16 * 2 + co / 2 % 2, g = co % 16 / 4 * 2 + co % 2;
         const dg_pack<float, 4> *const from = reinterpret_cast<const dg_pack<float, 4> *>(
