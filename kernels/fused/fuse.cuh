@@ -142,7 +142,7 @@ struct dg_four {
     __device__ __forceinline__ bool two() const { return s.kind == DG_PROLOGUE_NORM_DX; }
 };
 
-/* Returns the activation's value in an epilogue. The activation must be `fused` (core/plan/act.h). */
+/* Returns the activation's value in an epilogue. The activation must have the property `fused` (core/plan/act.h). */
 static __device__ __forceinline__ float dg_epilogue_act(const dg_epilogue &s, float v)
 {
     switch (s.act) {

@@ -26,7 +26,8 @@ typedef struct {
 dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
 /* Returns the number of clusters per statistics group whose partial sums an epilogue (fuse.cuh) merges first, or 0 if
- * one block can load all partial sums. `per_group`: blocks per group and column of tiles. */
+ * one block can load all partial sums. `per_group`: blocks per group and column of tiles. `channels`: channels per
+ * tile. */
 enum { DG_EPILOGUE_CLUSTER = 16, DG_EPILOGUE_VALUES = 128 * 64 };
 static inline DG_HD int dg_epilogue_clusters(int per_group, int groups, int channels)
 {

@@ -80,7 +80,8 @@ struct alignas(16) head_term {
 };
 static_assert(sizeof(head_term) == DG_HEAD_TERM_BYTES, "DG_HEAD_TERM_BYTES must be the size of head_term");
 
-/* Called only by the last block: a thread adds the losses of its images, and a tree adds the sums of the threads. */
+/* Called only by the last block: a thread adds the losses of its images, and a tree adds the sums of the threads.
+ * `room`: shared memory for 4 * WARPS doubles. */
 static __device__ __forceinline__ void sum_losses(const dg_fused_head &h, double *room, int each)
 {
     const int mine = (int)threadIdx.x;

@@ -86,7 +86,7 @@ static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, i
     sums.finish(patch, out, co0, a.Co);
 }
 
-/* Family gemv: a warp sums 128 weights of one channel of y. Each weight has eight sums; sum i adds images i + 8 k. */
+/* Family gemv: a warp sums 128 weights of one channel of y. A weight has eight sums: sum i adds images i, i + 8, ... */
 
 static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, int tile, float *out)
 {

@@ -103,7 +103,7 @@ static const char *check_direct(const dg_op *op, dg_tune *t, dg_type real, const
     return why;
 }
 
-/* Counts the work of kernels with one thread or warp per result. One of the two operands is in the cache. */
+/* Counts the work of kernels with one thread or warp per result. One of the two operands is read from the cache. */
 static void direct_work(const dg_op *op, dg_work *w)
 {
     const dg_conv_product p = dg_conv_product_of(op->kind, &op->u.conv);

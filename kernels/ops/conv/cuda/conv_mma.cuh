@@ -32,7 +32,7 @@ static __device__ __forceinline__ dg_cell dg_cell_of(int number, int side, int r
 }
 
 /* Returns the index of position p of a piece. In small cells, eight consecutive positions are two rows of two cells.
- * The cells of a plane are 4 (mod 8) units apart, so that these eight positions have different banks. */
+ * The cells of a plane are 4 (mod 8) units apart, so that eight positions have different banks. */
 template <bool SMALL> struct dg_row_tile {
     static constexpr int side = SMALL ? 4 : 8, cells = SMALL ? 4 : 1;
     static __device__ __forceinline__ int cell(int p) { return SMALL ? (p >> 2 & 1) + (p >> 5 & 1) * 2 : 0; }
@@ -185,7 +185,8 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
             }
         }
     }
-    /* True if the cell at `at` stores row (or column) i of its patch. Neighbouring cells store the patch's border. */
+    /* True if the cell at `at` stores row (or column) i of its patch. A cell stores border rows only at the map's
+     * end. */
     static __device__ __forceinline__ bool is_own(int i, int at, int size)
     {
         return (i > 0) & ((i <= P::scale * P::piece::side) | (at + P::piece::side >= size / P::scale));

@@ -156,7 +156,7 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
     }
 
     /* `column()`: first column of the warp's results in the tile. `share()`: the warp's index among the `shares` warps
-     * with these columns. `result()`: the tensor offset of the position in the warp's row i * 8 + lane / 4, or -1 if
+     * with equal columns. `result()`: the tensor offset of the position in the warp's row i * 8 + lane / 4, or -1 if
      * the position is outside of the map. */
     static constexpr int around = 4 / G::phases, shares = around * (G::PIECES / G::own) * E::warps,
                          rows_of_share = 64 / E::warps;

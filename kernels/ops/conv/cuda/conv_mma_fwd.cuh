@@ -143,7 +143,7 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
     }
 
     /* `column()`: first column of the warp's results in the tile. `share()`: the warp's index among the `shares` warps
-     * with these columns. `result()`: the tensor offset of the position in the warp's row i * 8 + lane / 4, or -1 if
+     * with equal columns. `result()`: the tensor offset of the position in the warp's row i * 8 + lane / 4, or -1 if
      * the position is outside of the map. */
     static constexpr int shares = G::PIECES * E::warps, rows_of_share = 64 / E::warps;
     static __device__ __forceinline__ int column()
