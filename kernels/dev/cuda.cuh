@@ -8,7 +8,8 @@
  * shapes and tuning only.
  *
  * The first comment of a file with kernels states tile, shared memory, registers per thread (ptxas -v for sm_90), bound
- * and template parameters. kernels/ops/conv/README.md lists the kernel families of convolutions in reading order. */
+ * and template parameters. The file kernels/ops/conv/README.md lists the kernel families of convolutions in reading
+ * order. */
 #ifndef DG_CUDA_CUH
 #define DG_CUDA_CUH
 

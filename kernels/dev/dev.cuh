@@ -16,10 +16,11 @@
  *
  * Errors: the dispatcher sets dev_op = op->name before an op's launches and calls dev_take_fault() after the launches.
  *
- * SHARED(float, tile, [16][65]) declares a static array in shared memory, SHARED(int, last, ) a scalar: at most 48 KB
- * in all, 16-byte aligned, NaN in the simulator until written. DYN_SHARED(float, p) declares all dynamic shared memory
- * as one array. A dev_pool divides dynamic shared memory into arrays (`float *a = pool.take<float>(n)`), in equal order
- * and size in all threads. The launch passes the sum of dev_pool_bytes<float>(n) over all arrays.
+ * SHARED(float, tile, [16][65]) declares a static array in shared memory, SHARED(int, last, ) a scalar. Static shared
+ * memory has at most 48 KB, is 16-byte aligned, and is NaN in the simulator until written. DYN_SHARED(float, p)
+ * declares all dynamic shared memory as one array. A dev_pool divides dynamic shared memory into arrays (`float *a =
+ * pool.take<float>(n)`), in equal order and size in all threads. The launch passes the sum of dev_pool_bytes<float>(n)
+ * over all arrays.
  *
  * Inline assembly is allowed only in the wrappers of this folder, which have simulated versions in sim/.
  * DEV_CHECK(condition) tests a launcher's guarantee in the simulator only. DEV_NOINLINE marks code that many kernels

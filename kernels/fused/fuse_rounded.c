@@ -99,8 +99,8 @@ static void set(dg_row *r, bool rounded)
     r->bytes = dg_count(r->shape) * dg_value_bytes(r);
 }
 
-/* If only one of the tensors x and dx of a norm's gradient is bf16, makes both fp32, because kernels that recompute the
- * norm's gradient load x and dx in one format. */
+/* If only one of the tensors x and dx of a norm's gradient is bf16, makes both fp32. Kernels that recompute the norm's
+ * gradient load x and dx in one format. */
 static bool part_pairs(dg_plan *p)
 {
     bool changed = false;

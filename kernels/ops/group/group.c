@@ -1,6 +1,6 @@
 /* Grouped convolution with stride 1: forward, data gradient, weight gradient. A tap of a group is a small matrix, 16 x
- * 16 for 16 channels per group, which stays in registers while it is applied to the pixels of a row. Threads divide the
- * rows of the result or, for a weight gradient, pieces of the batch and groups. */
+ * 16 for 16 channels per group. The matrix stays in registers while it is applied to the pixels of a row. Threads
+ * divide the rows of the result or, for a weight gradient, pieces of the batch and groups. */
 #include <stdbool.h>
 #include <string.h>
 

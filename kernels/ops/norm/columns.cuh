@@ -1,10 +1,10 @@
 /* Sums over the columns of a tensor, for batch norm and the gradient of a bias.
  *
  * A tensor is a table of rows (pixels) by C columns (channels), in groups of rows. A block sums a chunk of rows of
- * `lanes` adjacent packs of n channels; thread = slot * lanes + lane, and slot s adds rows s, s + slots, ... of the
+ * `lanes` adjacent packs of n channels, with thread = slot * lanes + lane. Slot s adds rows s, s + slots, ... of the
  * chunk, so that a warp reads contiguous memory. A thread adds a run of a few rows in type real, and adds the sums of
- * its runs in double. Sums over a chunk are finished in shared memory by a tree, stored to scratch in double, and
- * merged by one warp per channel in the order of the chunks. Chunks and trees depend on shape and block only. */
+ * its runs in double. Sums over a chunk are finished in shared memory by a tree and stored to scratch in double. One
+ * warp per channel merges the sums in the order of the chunks. Chunks and trees depend on shape and block only. */
 #ifndef DG_COLUMNS_CUH
 #define DG_COLUMNS_CUH
 

@@ -80,8 +80,8 @@ static void chunk_gradient(double *sum_g, double *sum_gx, const real *dy, const 
     fold(sum_gx, sx, width, tile);
 }
 
-/* Computes dgamma and dbeta from the chunks' sums and, per group and channel, the two numbers that the second pass
- * subtracts: mean(g) and rstd * mean(g * xhat). */
+/* Computes dgamma and dbeta from the chunks' sums. Also computes the two numbers per group and channel that the second
+ * pass subtracts: mean(g) and rstd * mean(g * xhat). */
 static void merge_gradient(const dg_norm_act_args *a, const split *s, double *finals, int c, int n)
 {
     const real *rstd = a->rstd;

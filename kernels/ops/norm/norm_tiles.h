@@ -2,8 +2,8 @@
  *
  * A tensor is divided into chunks of rows (a row: the C channels of one pixel) that stay cached between two passes.
  * Each chunk stores its sums per channel, which are merged in the order of the chunks, in double. Inside a chunk,
- * several rows form a tile of about TILE numbers in which lane i has channel i % C, so that three channels vectorise as
- * well as 256 and a lane adds only a few dozen numbers. */
+ * several rows form a tile of about TILE numbers in which lane i has channel i % C. Therefore three channels vectorise
+ * as well as 256, and a lane adds only a few dozen numbers. */
 #ifndef DG_NORM_TILES_H
 #define DG_NORM_TILES_H
 

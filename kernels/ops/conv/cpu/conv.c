@@ -16,7 +16,7 @@ static bool tiles_fit(dg_op_kind kind, const dg_conv_args *a, int H, int W)
 
 /* True if Winograd is faster and exact enough. The Winograd tiles must fit the outputs and fill the registers.
  * Winograd's relative fp32 error of 4e-7 (5e-7 with three taps) equals that of a chain of 500 multiply-adds, so shorter
- * sums use the direct variant. fp64 uses the direct variant, the reference for comparisons. */
+ * sums use the direct variant. Type fp64 uses the direct variant, the reference for comparisons. */
 static bool suits_winograd(dg_op_kind kind, const dg_conv_args *a)
 {
     int H = kind == DG_OP_conv_dx ? dg_ceil_div(a->H, a->S) : a->Ho;

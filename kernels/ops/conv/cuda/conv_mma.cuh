@@ -5,8 +5,8 @@
  * Chunk: channels (weight gradient: positions) in one buffer of shared memory, while the other buffer is filled. Unit:
  * 16 bytes, adjacent rounded channels of a position. Plane: one unit of every position (mma.cuh).
  * Group: some of the filter's taps. For each group, a part of the chunk's weights and a slice of the next patch are
- * loaded. A value of type T is rounded to the arithmetic E only once: it is loaded into a register while the previous
- * chunk is multiplied, then rounded and stored to shared memory. */
+ * loaded. A value of type T is loaded into a register while the previous chunk is multiplied. It is rounded once to the
+ * arithmetic E and stored to shared memory. */
 #ifndef DG_CONV_MMA_CUH
 #define DG_CONV_MMA_CUH
 

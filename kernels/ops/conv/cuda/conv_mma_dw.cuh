@@ -56,7 +56,7 @@ template <class G> struct dg_dw_products {
     }
 
     /* Returns row (5 bits), column (5 bits) and cell (2 bits, or 6 with more than 4 cells) of this thread's value j of
-     * the patch, and its offset in units in the upper bits. Returns -1 if there is no value j. */
+     * the patch. The upper bits are the value's offset in units. Returns -1 if there is no value j. */
     static constexpr int unit_bit = piece::cells > 4 ? 16 : 12;
     static __device__ __forceinline__ int spot(int j)
     {

@@ -1,6 +1,6 @@
-/* 3x3 convolutions with stride 1 and 1x1 convolutions (any stride, no pad) on tensor cores, by warps: forward, and the
- * data gradient, which at stride 1 is the forward pass with reversed taps and transposed weights. The main loop is
- * dg_mma_run of conv_mma.cuh. Template parameter G: a dg_odd_tile.
+/* 3x3 convolutions with stride 1 and 1x1 convolutions (any stride, no pad) on tensor cores, by warps: forward and data
+ * gradient. At stride 1, the data gradient is a forward pass with reversed taps and transposed weights. The main loop
+ * is dg_mma_run of conv_mma.cuh. Template parameter G: a dg_odd_tile.
  *
  * K = 3: cells are 4x4 in all maps, because cells of 4x4 waste the least work in maps of 7x7 or 14x14. Loading the
  * cells' borders costs little compared with loading the weights. Weights are loaded in groups of three taps. K = 1: a
