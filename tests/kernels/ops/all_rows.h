@@ -1,4 +1,4 @@
-/* The test rows (op_row) of all ops, by kind. An op of DG_OPS without a row does not compile. */
+/* The test descriptions (op_row) of all ops. An op of DG_OPS without a test description does not compile. */
 #include "rows_act.h"
 #include "rows_conv.h"
 #include "rows_group.h"

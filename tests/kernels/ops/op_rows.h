@@ -1,5 +1,5 @@
-/* An op_row describes an op for test_each_op.c, which compares the op with the reference, in place, with NaN and with
- * several numbers of threads, and its gradient with finite differences. */
+/* An op_row describes test cases of an op for test_each_op.c, which compares the op with the reference, in place, with
+ * NaN and with several numbers of threads, and its gradient with finite differences. */
 #ifndef OP_ROWS_H
 #define OP_ROWS_H
 
@@ -8,7 +8,7 @@
 #include "tests/reference.h"
 #include "tests/test.h"
 
-/* Values for the dimensions of the op's shape (op_info.h) in their order, followed by values for `set`. */
+/* Values for the dimensions of the op's shape in the order of op_info.h, followed by values for op_row.set. */
 enum { OP_NUMBERS = 10 };
 typedef const int op_shape[OP_NUMBERS];
 
@@ -18,43 +18,43 @@ typedef struct {
 } op_bound;
 
 typedef struct op_row {
-    int variations; /* 0 counts as 1 */
-    int usual;      /* number of the variation for cases in which only the shape matters */
+    int variations; /* number of variations of values and attributes; 0: one */
+    int usual;      /* index of the variation for cases in which only the shape matters */
     bool turns;     /* true: each shape is tested with one variation, in turn; false: with all variations */
     op_shape *shapes;
     int count;
-    op_shape threads[2]; /* shapes with work for many threads: one for CPUs, and one for the simulator */
-    /* Sets values and attributes of a variation; every operand already has values in (-1, 1). */
+    op_shape threads[2]; /* large shapes for many threads: one for CPUs, and one for the simulator */
+    /* Sets values and attributes of a variation, after all operands have random values in (-1, 1). */
     void (*set)(dg_op *op, int variation);
-    op_bound within; /* the tolerance of all results in units of the type's eps, if it is not bound() */
+    op_bound within; /* the tolerance of all results in units of the type's eps, if bound is NULL */
     op_bound (*bound)(const dg_op *want, const char *result, double eps);
     const char *nan_untested; /* an input for which NaN is not tested, or "all" */
     op_bound gpu;             /* additional tolerance on a GPU, whose math library differs */
     /* Operands that may share one pointer. */
     const char *same[5][4];
 
-    /* The gradient of sum(y * weights), where y is the first operand, or of loss() if there is one. */
+    /* The gradient of sum(y * weights), where y is the first operand, or of loss() unless loss is NULL. */
     struct {
-        const char *of[3][2]; /* an input, and the operand of op `kind` that holds its gradient */
+        const char *of[3][2]; /* an input, and the operand of op `kind` that has the input's gradient */
         dg_op_kind kind;
         const char *weights;
         double (*loss)(dg_backend *b, const dg_op *op);
-        void (*before)(dg_backend *b, const dg_op *op); /* runs the ops whose results this op reads */
-        /* number of the row's variations that have a gradient; 0: all */
+        void (*before)(dg_backend *b, const dg_op *op); /* runs the ops whose results the gradient op reads */
+        /* number of variations that have a gradient; 0: all */
         int variations;
-        int most; /* maximum number of values of y in a case */
+        int most; /* maximum number of values of y in a test case */
     } gradient;
-    void (*more)(dg_backend *b); /* additional checks of this op; afterwards its arrays are freed */
+    void (*more)(dg_backend *b); /* additional checks of the op; the caller frees the arrays */
 } op_row;
 
 #define OP_SHAPES(array) .shapes = array, .count = (int)(sizeof(array) / sizeof *(array))
 
 static dg_type op_type;    /* type of real operands on the backend that runs next */
-static const int *op_more; /* the numbers after the shape, for `set` */
+static const int *op_more; /* values for op_row.set, which follow the shape */
 static dg_step_state op_state;
 static dg_metrics op_ring[DG_RING];
 
-/* Metric k of this step. */
+/* Returns a pointer to metric k of the current step. */
 static inline double *op_metric(int k) { return &op_ring[op_state.step % DG_RING].value[k]; }
 
 /* ---- Operands by name ---- */
@@ -84,7 +84,7 @@ static inline void op_point(dg_op *op, const char *name, void *at)
     if (!at) op->operand[i].row = -1;
 }
 
-/* New values for an operand: scale * (-1, 1) + shift. */
+/* Fills an operand with random values in (-scale, scale) + shift. */
 static inline void op_fill(dg_op *op, const char *name, double scale, double shift)
 {
     op_point(op, name, dg_case_numbers(op_count(op, name), scale, shift));
@@ -95,7 +95,7 @@ static inline void op_zero(const dg_op *op, const char *name)
     memset(op_values(op, name), 0, op_count(op, name) * sizeof(double));
 }
 
-/* Largest magnitude of an operand, and the root of the sum of its squares; NaN is skipped. */
+/* Returns the largest magnitude in an operand, without NaN. */
 static inline double op_largest(const dg_op *op, const char *name)
 {
     const double *x = op_values(op, name);
@@ -116,9 +116,9 @@ static inline double op_length(const dg_op *op, const char *name)
 
 static inline bool op_is_real(const dg_operand *o) { return o->element == DG_REAL || o->element == DG_NUMBER; }
 
-/* ---- Making a case ---- */
+/* ---- Making a test case ---- */
 
-/* A copy of the op without pointers of other cases, for dg_case_run. */
+/* Returns a copy of the op without stale pointers of other test cases, for dg_case_run. */
 static inline dg_op op_alone(const dg_op *op)
 {
     static const char *const member[] = {
@@ -186,7 +186,7 @@ static inline size_t op_bytes(const dg_op *op, int i)
     return count * dg_type_bytes(type);
 }
 
-/* Copies the op with separate results, which start with the values of `op`. */
+/* Returns a copy of op with its own results, initialised with the values of op's results. */
 static inline dg_op op_own(const dg_op *op)
 {
     int n;
@@ -213,7 +213,7 @@ static inline bool op_near(double got, double want, double limit)
     return got == want || (isfinite(want) && isfinite(limit) && fabs(got - want) <= limit);
 }
 
-/* Metrics that the reference did not write must be unchanged. */
+/* Compares all metrics; metrics that the reference did not write must be unchanged. */
 static inline void op_compare_ring(const dg_metrics *got, const dg_metrics *want, op_bound bound, const char *name)
 {
     for (int i = 0; i < DG_RING; i++)
@@ -249,7 +249,7 @@ static inline void op_compare(const dg_backend *b, const op_row *r, const dg_op 
     }
 }
 
-/* Numbers of PyTorch (golden_ops.h). */
+/* Compares n numbers with PyTorch's results (golden_ops.h). */
 static inline void golden_is(const dg_backend *b, const char *what, const double *got, const double *want, size_t n,
                              op_bound bound)
 {
@@ -258,7 +258,7 @@ static inline void golden_is(const dg_backend *b, const char *what, const double
                   "%s: %s[%zu] is %.17g, PyTorch's %.17g", b->name, what, i, got[i], want[i]);
 }
 
-/* Makes all operands `names` of `got` share one array; in `expected` only the inputs among them share an array. */
+/* Makes all operands `names` of `got` share one array. In `expected`, only inputs share the array. */
 static inline void op_share(dg_op *got, dg_op *expected, const char *const names[4])
 {
     double *input = NULL, *shared = NULL;
@@ -271,7 +271,7 @@ static inline void op_share(dg_op *got, dg_op *expected, const char *const names
     for (int k = 0; k < 4 && names[k]; k++) op_point(got, names[k], shared);
 }
 
-/* Runs one case. If `same` is not -1, the operands r->same[same] share one pointer. */
+/* Runs one test case. If `same` is not -1, the operands r->same[same] share one pointer. */
 static inline void op_check(dg_backend *b, const op_row *r, dg_op_kind kind, const int *shape, int variation, int same)
 {
     dg_op got = op_make(r, kind, shape, variation), want = op_own(&got);
@@ -281,7 +281,7 @@ static inline void op_check(dg_backend *b, const op_row *r, dg_op_kind kind, con
     dg_case_free();
 }
 
-/* NaN in one input reaches exactly those results in which the reference has NaN. */
+/* Checks that NaN in one input gives NaN in exactly those results that are NaN in the reference. */
 static inline void op_check_nan(dg_backend *b, const op_row *r, dg_op_kind kind, const int *shape, int variation)
 {
     int n;
@@ -303,7 +303,7 @@ static inline void op_check_nan(dg_backend *b, const op_row *r, dg_op_kind kind,
     }
 }
 
-/* Results have the same bits for any number of threads and, on a GPU, for any order of blocks. */
+/* Checks that results have equal bits for any number of threads and, on a GPU, for any order of blocks. */
 static inline void op_check_threads(const op_row *r, dg_op_kind kind, int variation)
 {
     int n;
@@ -328,7 +328,7 @@ static inline void op_check_threads(const op_row *r, dg_op_kind kind, int variat
 
 /* ---- Finite differences ---- */
 
-/* The loss whose gradient the op computes, with this input slightly larger or smaller. */
+/* Returns the loss whose gradient the op computes, for finite differences. */
 static inline double op_loss(dg_backend *b, const op_row *r, const dg_op *op, const double *weights)
 {
     if (r->gradient.before) r->gradient.before(b, op);

@@ -1,4 +1,4 @@
-/* Activations of a tensor, of the sum of two tensors, and of a tensor plus a bias. */
+/* Test cases for activations of a tensor, of the sum of two tensors, and of a tensor plus a bias. */
 #include "op_rows.h"
 
 static op_shape act_shapes[] = {{1},  {2},   {3},   {7},   {15},   {16},   {17},
@@ -17,8 +17,7 @@ static void act_set(dg_op *op, int variation)
         if (fabs(x[i]) < 1e-3) x[i] = 1;
 }
 
-/* y contains values of the activation that are exact in float, and a single 0, where PyTorch takes the slope of the
- * left side. */
+/* Fills y with values of the activation that are exact in float, and one 0, where PyTorch uses the slope for z < 0. */
 static void act_dx_set(dg_op *op, int variation)
 {
     dg_op forward = {.kind = DG_OP_act, .u.act = op->u.act};
@@ -30,7 +29,7 @@ static void act_dx_set(dg_op *op, int variation)
     for (int64_t i = 0; i < op->u.act.n; i++) y[i] = i == 1 ? 0 : (double)(float)y[i];
 }
 
-/* The values include a sum that cancels and a sum that is NaN. */
+/* Includes a sum that cancels and a sum that is NaN. */
 static void add_set(dg_op *op, int variation)
 {
     op->u.add.act = (dg_act)variation;
@@ -43,7 +42,7 @@ static void add_set(dg_op *op, int variation)
     b[9] = -a[9];
 }
 
-/* Checks tanh over the whole range: within three units in the last place, odd, never above 1, and special values. */
+/* Checks that tanh is odd, at most 1 and correct within three units in the last place, also for special values. */
 static void check_tanh(dg_backend *b)
 {
     enum { SPECIALS = 8 };
@@ -104,8 +103,8 @@ static const op_row row_add = {.variations = DG_ACT_KINDS,
                                .within = {8, 0},
                                .same = {{"y", "a"}, {"y", "b"}, {"a", "b"}, {"y", "a", "b"}}};
 
-/* N, H, W, C: one row; dense layers; rows that are divided into a few parts, into more parts than a warp has lanes, and
- * into the maximum number of parts */
+/* Shapes N, H, W, C: one pixel, dense layers, and sums over pixels in a few parts, in more parts than a warp has lanes,
+ * and in the maximum number of parts. */
 static op_shape bias_shapes[] = {
     {1, 1, 1, 1},    {1, 1, 1, 67},  {2, 1, 1, 4},    {2, 1, 1, 257}, {1, 1, 3, 1},     {1, 1, 3, 64},
     {3, 5, 7, 1},    {3, 5, 7, 3},   {3, 5, 7, 20},   {128, 1, 1, 5}, {128, 1, 1, 516}, {1, 9, 4, 3},
@@ -113,7 +112,7 @@ static op_shape bias_shapes[] = {
     {4, 13, 11, 64}, {2, 17, 19, 3}, {2, 17, 19, 67}, {2, 65, 67, 1}, {2, 65, 67, 4},   {5, 115, 117, 1},
 };
 
-/* Sets the activation and, for the gradient, whether db is computed. */
+/* Sets the activation and, for the gradient, sets db or removes it. */
 static void bias_set(dg_op *op, int variation)
 {
     dg_bias_act_args *a = &op->u.bias_act;
@@ -129,7 +128,7 @@ static void bias_set(dg_op *op, int variation)
         if (fabs(x[i] + b[i % (size_t)a->C]) < 1e-3) x[i] = (double)(float)(x[i] + 0.01);
 }
 
-/* db is a sum, so its error grows with its terms. */
+/* The error of the sum db grows with the number of terms. */
 static op_bound bias_dx_bound(const dg_op *want, const char *result, double eps)
 {
     const size_t C = (size_t)want->u.bias_act.C, n = op_count(want, "dx");

@@ -1,9 +1,9 @@
-/* Images in and out: gather, to_u8, and the step counter. */
+/* Test cases for ops on images (gather, to_u8) and for the step counter (advance). */
 #include "core/base/rng.h"
 #include "op_rows.h"
 #include "tests/gather_signed.h"
 
-/* N, H, W, C, records, cursor, step */
+/* Shapes N, H, W, C, then the number of records, cursor and step. */
 static op_shape gather_shapes[] = {
     {1, 1, 1, 1, 1, 0, 0},     {3, 1, 1, 3, 5, 2, 1},    {4, 3, 5, 1, 9, 0, 2},   {5, 5, 3, 3, 9, 4, 3},
     {7, 16, 16, 3, 11, 1, 4},  {8, 7, 31, 3, 20, 12, 5}, {2, 33, 17, 1, 3, 1, 6}, {64, 8, 8, 3, 70, 3, 1000000007},
@@ -11,11 +11,11 @@ static op_shape gather_shapes[] = {
     {4, 3, 40, 3, 6, 1, 3},
 };
 
-/* Types of image input, and where a record has its label. */
+/* Types of image input, and places of a record's label. */
 enum { SIGNED, STANDARD, PREPARED, INPUTS };
 enum { NO_LABELS, LABELS, LABELS_ASIDE, LABELLINGS };
 
-/* Records of random bytes; prepared images hold small numbers of the backend's type instead. */
+/* Returns dataset records of random bytes or, for prepared images, of small numbers in the backend's type. */
 static uint8_t *records_of(const dg_gather_args *a, int rows)
 {
     const size_t n = (size_t)rows * (size_t)a->record, count = (size_t)a->H * (size_t)a->W * (size_t)a->C;
@@ -37,11 +37,11 @@ static void gather_set(dg_op *op, int variation)
     const int cursor = op_more[1], rows = op_more[0] > cursor + a->N ? op_more[0] : cursor + a->N;
     const int input = variation / 2 % INPUTS;
     int labels = variation / 2 / INPUTS;
-    /* the reference derives the image type from the size of a record, so a record with labels must not be too small */
+    /* the reference infers the image type from the size of a record, so records with labels must not be too small */
     if (input == PREPARED && labels == LABELS_ASIDE && a->H * a->W * a->C < 5) labels = NO_LABELS;
     a->flip = variation % 2;
     gather_signed(a);
-    for (int c = 0; c < DG_CHANNELS_MAX && input == STANDARD; c++) { /* a different scale for each channel */
+    for (int c = 0; c < DG_CHANNELS_MAX && input == STANDARD; c++) { /* each channel has a different scale */
         a->dev[c] = (double)(float)(58.4 + 3.1 * c);
         a->shift[c] = (double)(float)(2.1 - 0.7 * c);
     }
@@ -50,7 +50,7 @@ static void gather_set(dg_op *op, int variation)
     if (labels != LABELS) op_point(op, "label", NULL);
     int32_t *perm = (int32_t *)(void *)dg_case_numbers((size_t)rows, 1, 0);
     dg_permutation(perm, rows, 5, (uint64_t)rows);
-    perm[cursor] = rows - 1; /* this step reads the last record */
+    perm[cursor] = rows - 1; /* the step reads the dataset's last record */
     a->perm = perm;
     a->data = records_of(a, rows);
     op_state.step = (uint64_t)op_more[2];
@@ -63,7 +63,7 @@ static op_bound gather_bound(const dg_op *want, const char *result, double eps)
     return want->u.gather.prepared ? (op_bound){0, 0} : (op_bound){2 * eps, 2 * eps};
 }
 
-/* Gathers n images of H x W x C from these bytes as a GAN reads them. */
+/* Returns an op that gathers N images of H x W x C bytes as values in [-1, 1]. */
 static dg_op signed_images(const uint8_t *data, int N, int H, int W, int C)
 {
     dg_op op = {.kind = DG_OP_gather, .u.gather = {.N = N, .H = H, .W = W, .C = C, .data = data}};
@@ -75,7 +75,7 @@ static dg_op signed_images(const uint8_t *data, int N, int H, int W, int C)
     return op;
 }
 
-/* Converts every byte value exactly, and back. */
+/* Checks that gather and to_u8 convert every byte value exactly to a real and back. */
 static void check_bytes(dg_backend *b)
 {
     uint8_t bytes[256 * 3], back[256 * 3];
@@ -93,7 +93,7 @@ static void check_bytes(dg_backend *b)
     DG_CHECK(memcmp(bytes, back, sizeof back) == 0);
 }
 
-/* About half of the images are mirrored, and in another step different ones. */
+/* Checks that about half of the images are mirrored, and different images in another step. */
 static void check_flips(dg_backend *b)
 {
     enum { N = 400 };
@@ -142,10 +142,10 @@ static void to_u8_set(dg_op *op, int variation)
     op_fill(op, "x", 1.2, 0);
 }
 
-/* Halves round up, values are clamped to the range, and NaN becomes black. */
+/* Checks that to_u8 rounds halves up, clamps values to 0 .. 255, and converts NaN to black. */
 static void check_to_u8(dg_backend *b)
 {
-    enum { SPECIAL = 8 }; /* 0 gives 127.5, the only half that is exact */
+    enum { SPECIAL = 8 }; /* x = 0 gives 127.5, the only exact half */
     static const double in[SPECIAL] = {NAN, INFINITY, -INFINITY, 1.5, -1.5, 1, -1, 0};
     static const uint8_t out[SPECIAL] = {0, 255, 0, 255, 0, 255, 0, 128};
     uint8_t got[SPECIAL];

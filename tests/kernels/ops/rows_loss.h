@@ -1,16 +1,16 @@
-/* Losses: softmax with cross entropy, and the losses of GANs. */
+/* Test cases for losses: softmax with cross entropy, and the losses of GANs. */
 #include "golden_ops.h"
 #include "host/net/gan_losses.h"
 #include "op_rows.h"
 
-enum { LOSS = 1, SHARE = 3 }; /* indices of metrics: loss, and share of correct rows or of samples classified as real */
+enum { LOSS = 1, SHARE = 3 }; /* indices of metrics: loss, and accuracy or share of samples classified as real */
 
 static double loss_now(void) { return *op_metric(LOSS); }
 static double share_now(void) { return *op_metric(SHARE); }
 
 /* ---- Softmax ---- */
 
-/* N, C, ten times the scale of logits, step (also DG_RING and more) */
+/* Shapes N, C, then ten times the scale of logits, and the step (also DG_RING and more). */
 static op_shape softmax_shapes[] = {
     {1, 2, 10, 0},       {1, 1000, 800, 331},  {3, 3, 50, 662},  {3, 101, 100000, 993}, {8, 7, 10, 1324},
     {8, 100, 50, 1655},  {17, 10, 800, 1986},  {17, 64, 10, 5},  {17, 101, 50, 2317},   {63, 31, 100000, 2648},
@@ -18,7 +18,7 @@ static op_shape softmax_shapes[] = {
     {257, 33, 10, 11},   {257, 100, 800, 13},  {300, 3, 50, 15}, {1033, 3, 50, 17},
 };
 
-/* The combinations of operands that plans use, each without and with smoothing. */
+/* Combinations of operands that plans use, each without and with label smoothing. */
 enum { TRAIN, EVERYTHING, TEST, CLASSIFY, USES };
 
 static void softmax_set(dg_op *op, int variation)
@@ -62,8 +62,8 @@ static dg_op softmax_op(int N, int C, double scale, int smooth)
 
 static int32_t *labels_of(const dg_op *op) { return (int32_t *)(uintptr_t)op->u.softmax.label; }
 
-/* Two classes whose logits differ by d. The label has the lower or the higher logit. Small probabilities must stay
- * accurate next to probabilities near 1. */
+/* Two classes whose logits differ by d; the label is the lower or the higher logit. A small probability must be
+ * accurate although the other probability is near 1. */
 static void check_sure(dg_backend *b)
 {
     static const double d[] = {800, 120, 80, 40, 1, 0, -1, -40, -80, -120, -800, 2e4, -2e4};
@@ -82,13 +82,13 @@ static void check_sure(dg_backend *b)
     }
 }
 
-/* If logits are equal, only the first of them can be the prediction. */
+/* Checks that the prediction is the first of equal largest logits. */
 static void check_ties(dg_backend *b)
 {
     for (int C = 2; C < 70; C += 11) {
         dg_op op = softmax_op(C, C, 1, 1);
         double *l = op.u.softmax.logit, *each = op.u.softmax.each;
-        /* column row % 3 has the first of the equal logits */
+        /* column row % 3 has the first of the equal largest logits */
         for (int i = 0; i < C * C; i++) l[i] = i % C < i / C % 3 && C > 2 ? -9 : 0.25;
         for (int n = 0; n < C; n++) labels_of(&op)[n] = n;
         op_run(b, &op);
@@ -97,8 +97,8 @@ static void check_ties(dg_backend *b)
     }
 }
 
-/* A row that contains NaN, or whose largest value is infinite, becomes NaN and counts as wrong. The other rows are
- * unaffected. */
+/* Checks that logits with a NaN, or with an infinite largest value, give the loss NaN and a wrong prediction. Other
+ * rows of the batch are unaffected. */
 static void check_lost(dg_backend *b, int C, int at, double what, bool lost)
 {
     dg_op op = softmax_op(5, C, 3, 1);
@@ -152,10 +152,10 @@ static const op_row row_softmax = {
 
 /* ---- GANs ---- */
 
-/* The three losses of a step for each --loss; the last index is cross entropy with a smoothed label. */
+/* The three GAN losses of a training step for each --loss; the last index is cross entropy with a smoothed label. */
 enum { REAL, FAKE, OF_G, OF_STEP, PARTS = DG_LOSS_KINDS * OF_STEP + 1 };
 
-/* n, scale of logits, step (also DG_RING and more) */
+/* Shape n, then the scale of logits, and the step (also DG_RING and more). */
 static op_shape gan_shapes[] = {{1, 20, 0},     {2, 2, 700},     {3, 20, 1400},  {5, 2, 2100},
                                 {11, 1, 5},     {31, 20, 2800},  {64, 2, 3500},  {255, 20, 4200},
                                 {256, 2, 4900}, {257, 20, 5600}, {1000, 2, 6300}};
@@ -185,7 +185,7 @@ static op_bound gan_bound(const dg_op *want, const char *result, double eps)
     return (op_bound){4 * eps, 4 * eps * (a->form == DG_GAN_CROSS ? 0.1 : scale) / a->n};
 }
 
-/* The loss whose gradient the op computes. For a relativistic loss, a second run swaps the logits. */
+/* Returns the GAN loss whose gradient the op computes. For a relativistic loss, a second run swaps the logits. */
 static double gan_loss_of(dg_backend *b, const dg_op *op)
 {
     dg_op whole = *op;
@@ -214,7 +214,7 @@ static dg_op gan_op(int part, int n)
     return op_make(&row_gan_loss, DG_OP_gan_loss, shape, part);
 }
 
-/* Cross entropy is finite and correct even if the sigmoid rounds to 0 or 1, where a clamped logarithm would fail. */
+/* Checks that cross entropy is finite and correct even if the sigmoid rounds to 0 or 1. */
 static void check_extremes(dg_backend *b)
 {
     static const double l[] = {800, -800, 120, -120, 40, -40, 0, -0.0};
@@ -230,7 +230,7 @@ static void check_extremes(dg_backend *b)
         }
 }
 
-/* PyTorch's losses of the same logits (NULL: not computed there) and their gradients (tools/pytorch/golden_ops.py). */
+/* PyTorch's GAN losses (NULL: not computed) and gradients for fixed logits (tools/pytorch/golden_ops.py). */
 static const struct {
     const double *logit, *loss, *slope;
 } golden[DG_LOSS_KINDS][OF_STEP] = {

@@ -1,4 +1,4 @@
-/* Ops of gradient penalties. */
+/* Test cases for the ops of gradient penalties. */
 #include "op_rows.h"
 
 static op_shape fill_shapes[] = {{1}, {3}, {257}, {4099}};
@@ -8,11 +8,11 @@ static void fill_set(dg_op *op, int variation) { op->u.fill.value = variation ? 
 static const op_row row_fill = {
     .variations = 2, OP_SHAPES(fill_shapes), .threads = {{60011}, {3011}}, .set = fill_set, .nan_untested = "all"};
 
-/* N, values per image, first image of the second half */
+/* Shapes N, values per image, index of the first sample. */
 static op_shape mix_shapes[] = {{2, 1, 1},  {2, 3, 1},    {7, 5, 3},     {3, 67, 2},
                                 {8, 48, 4}, {5, 4099, 2}, {2, 12288, 1}, {130, 16, 65}};
 
-/* Sets both penalties, or one and 0, as with --r1 alone. */
+/* Sets both penalties, or one penalty and 0, as with --r1 alone. */
 static void mix_set(dg_op *op, int variation)
 {
     dg_mix_args *a = &op->u.mix;
@@ -34,11 +34,11 @@ static const op_row row_mix = {.variations = 3,
                                .bound = mix_bound,
                                .same = {{"y", "a"}, {"y", "t"}}};
 
-/* N, H, W, C */
+/* Shapes N, H, W, C. */
 static op_shape bias_dw_shapes[] = {{1, 1, 1, 1},  {2, 3, 5, 3},   {7, 4, 4, 32},   {3, 5, 3, 33},
                                     {4, 1, 1, 65}, {2, 9, 11, 64}, {130, 2, 2, 19}, {5, 33, 31, 7}};
 
-/* The error of a sum grows with its terms. */
+/* The error of a sum grows with the number of terms. */
 static op_bound bias_dw_bound(const dg_op *want, const char *result, double eps)
 {
     const dg_bias_dw_args *a = &want->u.bias_dw;
@@ -49,7 +49,7 @@ static op_bound bias_dw_bound(const dg_op *want, const char *result, double eps)
 static const op_row row_bias_dw = {OP_SHAPES(bias_dw_shapes), .threads = {{9, 33, 31, 70}, {5, 9, 7, 35}},
                                    .bound = bias_dw_bound};
 
-/* n, first index of the values of the second mean, step (also DG_RING and more) */
+/* Shapes n, first index of the values of the second mean, then the step (also DG_RING and more). */
 static op_shape penalty_shapes[] = {{2, 1, 0}, {5, 3, 700}, {64, 32, 1400}, {600, 299, 2100}};
 
 static void penalty_set(dg_op *op, int variation)

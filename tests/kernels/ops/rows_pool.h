@@ -1,8 +1,7 @@
-/* Max and mean pooling. */
+/* Test cases for max and mean pooling. */
 #include "op_rows.h"
 
-/* N, H, W, C, K, S, P: windows that overlap, windows that skip pixels, padding, windows of one pixel, a single window
- */
+/* Shapes N, H, W, C, K, S, P: overlapping windows, gaps between windows, padding, windows of one pixel, one window. */
 static op_shape pool_shapes[] = {
     {1, 4, 4, 1, 2, 2, 0},    {3, 5, 7, 3, 2, 2, 0},   {2, 7, 5, 8, 3, 2, 1},     {1, 6, 9, 20, 3, 2, 0},
     {5, 8, 8, 4, 3, 1, 1},    {2, 1, 1, 68, 1, 1, 0},  {1, 2, 3, 10, 2, 1, 0},    {2, 9, 4, 17, 4, 2, 1},
@@ -11,8 +10,7 @@ static op_shape pool_shapes[] = {
     {1, 10, 8, 1, 4, 2, 0},   {3, 11, 13, 3, 4, 2, 2}, {1, 13, 10, 20, 2, 2, 1},  {5, 17, 9, 4, 4, 4, 3},
     {2, 15, 11, 68, 3, 2, 2}, {1, 9, 14, 10, 4, 2, 3}, {2, 8, 8, 8, 2, 2, 0},     {1, 6, 5, 3, 3, 1, 1},
 };
-/* Only mean pooling can have larger windows, because max pooling stores an index in the window as a byte. Some windows
- * cover whole maps. */
+/* Shapes for mean pooling, whose windows may exceed 16 x 16 or cover whole maps. */
 static op_shape mean_shapes[] = {
     {1, 4, 4, 1, 2, 2, 0},     {3, 5, 7, 3, 2, 2, 0},     {2, 7, 5, 8, 3, 2, 1},     {1, 6, 9, 20, 3, 2, 0},
     {5, 8, 8, 4, 3, 1, 1},     {2, 9, 4, 17, 4, 2, 1},    {2, 3, 3, 8, 3, 1, 2},     {5, 5, 9, 4, 5, 1, 4},
@@ -22,7 +20,7 @@ static op_shape mean_shapes[] = {
     {2, 14, 14, 19, 14, 1, 0}, {1, 31, 31, 18, 31, 1, 0}, {1, 32, 32, 5, 32, 1, 0},  {1, 40, 40, 1, 40, 1, 0},
 };
 
-/* Values: any numbers, many equal ones, NaN and infinity. */
+/* Values of x: any numbers, many equal numbers, NaN and infinity. */
 enum { ANY, EQUAL, SPECIAL, POOL_VALUES };
 
 static void pool_set(dg_op *op, int variation)
@@ -35,7 +33,7 @@ static void pool_set(dg_op *op, int variation)
     }
 }
 
-/* Sets the indices of the maxima by running the forward op. */
+/* Computes the indices of the maxima by running op maxpool. */
 static void pool_dx_set(dg_op *op, int variation)
 {
     dg_op forward = {.kind = DG_OP_maxpool, .u.pool = op->u.pool};
@@ -48,7 +46,7 @@ static void check_places(dg_backend *b)
 {
     (void)b;
     dg_op op = {.kind = DG_OP_maxpool, .u.pool = {.N = 1, .H = 20, .W = 20, .C = 1, .K = 17, .S = 1}};
-    DG_CHECK(dg_op_info_of(op.kind)->complete(&op)); /* more positions in a window than a byte can index */
+    DG_CHECK(dg_op_info_of(op.kind)->complete(&op)); /* a window has more positions than a byte can index */
 }
 
 static const op_row row_maxpool = {.variations = POOL_VALUES,

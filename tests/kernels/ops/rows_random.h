@@ -1,8 +1,8 @@
-/* Ops that use random numbers: dropout, normals, augmentation. */
+/* Test cases for ops that use random numbers: dropout, normals, augmentation. */
 #include "core/base/rng.h"
 #include "op_rows.h"
 
-/* Seeds, steps and layers that differ in their low and in their high bits. */
+/* Seeds, steps and layers that differ in low and in high bits. */
 static const struct {
     uint64_t seed, step;
     int layer;
@@ -14,8 +14,8 @@ enum { DRAWS = sizeof draws / sizeof *draws };
 
 /* ---- Dropout ---- */
 
-/* Philox4x32-10 for key draws[0] and counters (0, 0 .. 5) and (DROPOUT << 56 | layer << 40 | step), computed by a
- * separate program that passes Random123's known answers. */
+/* Results of Philox4x32-10 for key draws[0] and counters (0, 0 .. 5) and (DROPOUT << 56 | layer << 40 | step), from a
+ * separate program that passes Random123's tests. */
 static const uint32_t philox_words[24] = {0x912f41d4, 0x878514de, 0x256623b8, 0xfec39aa9, 0x1414e91b, 0x2f1c5926,
                                           0xf47dabf3, 0x34352723, 0xb80b68e3, 0xe5674c47, 0x848cf0a1, 0x1536e695,
                                           0xad02e4d1, 0xaf844a7b, 0xf45a3fdf, 0x41ae177e, 0xcdfbb772, 0x4cfc3168,
@@ -45,7 +45,7 @@ static dg_op dropout_op(int n, double p)
     return op;
 }
 
-/* A value is kept if its random 32-bit word is at least p * 2^32. Tests p * 2^32 at and near these words. */
+/* Dropout keeps a value if its random 32-bit word is at least p * 2^32. Tests p * 2^32 at and near the Philox words. */
 static void check_words(dg_backend *b)
 {
     for (int k = 0; k < WORDS; k++)
@@ -57,13 +57,13 @@ static void check_words(dg_backend *b)
                 DG_CHECKF((((double *)op.u.dropout.y)[i] != 0) == ((double)philox_words[i] >= limit),
                           "%s: word %d at word %d + %g", b->name, i, k, above * 0.5);
         }
-    dg_op op = dropout_op(WORDS, 1 - 0x1p-53); /* the largest p: no 32-bit word reaches p * 2^32 */
+    dg_op op = dropout_op(WORDS, 1 - 0x1p-53); /* largest p < 1: no 32-bit word reaches p * 2^32 */
     op_run(b, &op);
     for (int i = 0; i < WORDS; i++) DG_CHECK(((double *)op.u.dropout.y)[i] == 0);
 }
 
-/* A kept value is exact, because it is one product, rounded once. A dropped value is 0 even if it was NaN. Also,
- * <dropout(u), v> equals <u, dropout(v)>. */
+/* Checks that a kept value is the correctly rounded product, that a dropped value is 0 even if the input is NaN, and
+ * that <dropout(u), v> = <u, dropout(v)>. */
 static void check_dropout(dg_backend *b)
 {
     enum { N = 1021 };
@@ -99,7 +99,7 @@ static const op_row row_dropout = {.variations = DRAWS,
 
 static op_shape noise_shapes[] = {{1}, {2}, {3}, {4}, {5}, {100}, {255}, {257}, {1001}, {6400}};
 
-/* Draws from DG_STREAM_NOISE, which counts by the step, or from another stream, which counts by first_step. */
+/* Uses DG_STREAM_NOISE, whose counter is the step, or another random stream, whose counter is first_step. */
 static void noise_set(dg_op *op, int variation)
 {
     op_state.seed = draws[variation / 2].seed;
@@ -108,7 +108,7 @@ static void noise_set(dg_op *op, int variation)
     op->u.noise.first_step = 7;
 }
 
-/* Noise has the same bits on every instruction set. */
+/* Noise must have equal bits for all instruction sets. */
 static const op_row row_noise = {.variations = 2 * DRAWS,
                                  .usual = 1,
                                  OP_SHAPES(noise_shapes),
@@ -118,7 +118,7 @@ static const op_row row_noise = {.variations = 2 * DRAWS,
 
 /* ---- Augmentation ---- */
 
-/* N, H, W, C, order (index among the augmentations of a step) */
+/* Shapes N, H, W, C, then the order (index among the augmentations of a step). */
 static op_shape augment_shapes[] = {{1, 1, 1, 1, 0}, {3, 5, 7, 3, 1},   {2, 8, 8, 1, 2},  {3, 16, 9, 4, 0},
                                     {2, 4, 3, 2, 1}, {3, 7, 5, 4, 200}, {2, 12, 11, 3, 2}};
 enum { ALL = DG_AUGMENT_COLOR | DG_AUGMENT_TRANSLATION | DG_AUGMENT_CUTOUT };
@@ -142,8 +142,8 @@ static op_bound augment_bound(const dg_op *want, const char *result, double eps)
     return (op_bound){relative, relative};
 }
 
-/* Without colours, values only move: each result is an input value or 0. The shift empties as many rows and columns as
- * its length, and the erased box has half the side of the image. */
+/* Without colour augmentation, each result is an input value or 0. A shift by n pixels sets n rows or columns to 0, and
+ * the erased box has half the side of the image. */
 static void check_moves(dg_backend *b)
 {
     dg_op op = {.kind = DG_OP_augment,

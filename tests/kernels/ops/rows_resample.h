@@ -1,21 +1,21 @@
-/* Resampling by 2. */
+/* Test cases for resampling by 2. */
 #include "op_rows.h"
 
-/* N, H, W, C: maps of one pixel, widths below, at and above a vector and a piece of 64 channels */
+/* Shapes N, H, W, C: maps of one pixel; C below, at and above the sizes of a vector and of a piece of 64 channels. */
 static op_shape resample_shapes[] = {{1, 1, 1, 1},  {2, 1, 3, 3},   {3, 4, 1, 5},  {1, 2, 2, 16}, {2, 5, 7, 17},
                                      {1, 4, 4, 64}, {2, 3, 5, 65},  {1, 7, 3, 4},  {5, 2, 3, 20}, {1, 3, 2, 130},
                                      {1, 9, 8, 3},  {2, 6, 11, 12}, {1, 1, 5, 68}, {1, 2, 1, 200}};
 
 static void resample_set(dg_op *op, int variation) { op->u.resample.adjoint = variation; }
 
-/* The sum of the weights is at most 16 / 16 or 64 / 16. */
+/* The sum of the filter weights is at most 16 / 16 or 64 / 16. */
 static op_bound resample_bound(const dg_op *want, const char *result, double eps)
 {
     (void)result;
     return (op_bound){16 * eps, 64 * eps * op_largest(want, "x")};
 }
 
-/* The adjoint of the other op is its gradient: <up(x), v> = <x, down_adjoint(v)>, and likewise for down. */
+/* Checks that <up(x), v> = <x, down_adjoint(v)> and <down(x), v> = <x, up_adjoint(v)>. */
 static void check_adjoint(dg_backend *b)
 {
     for (int k = 0; k < 2; k++) {

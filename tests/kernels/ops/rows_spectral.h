@@ -1,10 +1,10 @@
-/* Spectral norm of weights. */
+/* Test cases for the spectral norm of weights. */
 #include "golden_ops.h"
 #include "op_rows.h"
 
 static op_shape spectral_shapes[] = {{1, 1}, {1, 17}, {5, 1}, {3, 5}, {6, 7}, {31, 33}, {7, 513}, {64, 100}, {130, 67}};
 
-/* Cases: without and with a step of the power iteration, with vectors shorter than eps, with weights of 0. */
+/* Test cases: without and with a power iteration, with vectors shorter than eps, with weights of 0. */
 enum { STAYS, ITERATES, SMALL, ZERO, SPECTRAL_VALUES };
 
 static void make_length_1(dg_op *op, const char *name)
@@ -26,7 +26,7 @@ static void spectral_set(dg_op *op, int variation)
     if (op->kind == DG_OP_spectral && variation == ZERO) op_zero(op, "w");
 }
 
-/* Cancellation in a product with W leaves an error relative to |W|, which is then divided by sigma. */
+/* Cancellation in a product with W causes an error relative to |W|, which is then divided by sigma. */
 static op_bound spectral_bound(const dg_op *want, const char *result, double eps)
 {
     const dg_spectral_args *a = &want->u.spectral;
@@ -35,7 +35,7 @@ static op_bound spectral_bound(const dg_op *want, const char *result, double eps
     if (isnan(sigma)) return (op_bound){64 * eps, 0};
     if (strcmp(result, "wn") == 0) return (op_bound){0, loss / sigma};
     if (strcmp(result, "sigma") == 0) return (op_bound){a->eps > 1 ? 64 * eps : 0, loss * sigma};
-    if (!a->iterate) return (op_bound){0, 0}; /* without an iteration u and v are unchanged */
+    if (!a->iterate) return (op_bound){0, 0}; /* without a power iteration u and v are unchanged */
     return (op_bound){0, a->eps > 1 ? 2 * eps : loss};
 }
 
@@ -45,8 +45,7 @@ static op_bound spectral_dw_bound(const dg_op *want, const char *result, double 
     return (op_bound){0, 8 * eps * (1 + op_length(want, "dwn") * op_length(want, "wn")) / 0.5};
 }
 
-/* W = 3 p q^T + 1 r s^T, where p and r, and q and s, are orthogonal and of length 1. sigma converges to 3, and u and v
- * to p and q. */
+/* W = 3 p q^T + 1 r s^T, with unit vectors, p orthogonal to r and q to s. sigma converges to 3, u to p, and v to q. */
 static void check_converges(dg_backend *b)
 {
     static const double p[4] = {0.5, 0.5, 0.5, 0.5}, r[4] = {0.5, -0.5, 0.5, -0.5};
@@ -89,7 +88,7 @@ static const op_row row_spectral = {.variations = SPECTRAL_VALUES,
                                     .threads = {{130, 700}, {130, 67}},
                                     .set = spectral_set,
                                     .bound = spectral_bound,
-                                    /* the gradient treats u and v as constants */
+                                    /* the gradient of spectral norm treats u and v as constants */
                                     .gradient = {{{"w", "dw"}}, DG_OP_spectral_dw, "dwn", .variations = 1, .most = 50},
                                     .more = check_spectral};
 

@@ -1,17 +1,17 @@
-/* Optimizers, which compute the same as those of torch.optim, and running averages of weights. */
+/* Test cases for optimizers, which must agree with torch.optim, and for averages of weights. */
 #include "golden_ops.h"
 #include "op_rows.h"
 
 enum { NET = 1, BAD = 6 };
 
-/* n, step (also DG_RING and more), percentage of values with weight decay */
+/* Shapes n, then the step (also DG_RING and more) and the percentage of values with weight decay. */
 static op_shape update_shapes[] = {
     {1, 0, 0},     {1, 1500, 100},    {2, 1500, 50},  {3, 0, 34},        {4, 3000, 100},    {7, 1, 14},
     {16, 0, 50},   {17, 1500, 6},     {63, 3000, 34}, {68, 0, 100},      {100, 1500, 0},    {1025, 3000, 50},
     {4096, 0, 34}, {4097, 1500, 100}, {8191, 1, 50},  {20000, 1028, 20}, {50001, 3000, 34},
 };
 
-/* Larger cases contain values that are not finite: in the first and the last piece, with and without weight decay. */
+/* Large test cases get non-finite values at the beginning and end, with and without weight decay. */
 static void update_values(dg_op *op)
 {
     static const int at[] = {0, 1, 15, 4095, 4096, 17000, 19999};
@@ -23,7 +23,7 @@ static void update_values(dg_op *op)
     p[5] = p[n - 9] = INFINITY;
 }
 
-/* The golden values of variation 0 have beta2 0.999. */
+/* Variation 0 has beta2 0.999, like the results of PyTorch. */
 static void adam_set(dg_op *op, int variation)
 {
     static const double beta2[] = {0.999, 0.9, 0.99, 0.999};
@@ -38,7 +38,7 @@ static void adam_set(dg_op *op, int variation)
     update_values(op);
 }
 
-/* sgd without momentum, with momentum, and with Nesterov momentum. */
+/* Sets variations of sgd: without momentum, with momentum, and with Nesterov momentum. */
 static void update_set(dg_op *op, int variation)
 {
     dg_update_args *a = &op->u.update;
@@ -65,7 +65,7 @@ static op_bound update_bound(const dg_op *want, const char *result, double eps)
 
 static const op_row row_adam, row_sgd, row_adagrad, row_adadelta;
 
-/* For each optimizer five weights after each step, computed by PyTorch from given gradients. */
+/* For each optimizer, PyTorch's five weights after each step with given gradients. */
 static const struct optimizer {
     const op_row *row;
     dg_op_kind kind;
@@ -92,7 +92,7 @@ static const struct optimizer {
 };
 enum { OPTIMIZERS = sizeof optimizers / sizeof *optimizers };
 
-/* An op in which `percent` of n values have weight decay, and m and v are 0. */
+/* Returns an optimizer op in which `percent` of n values have weight decay, and the moments m and v are 0. */
 static dg_op zeroed(const struct optimizer *o, int n, int percent)
 {
     const int shape[] = {n, 0, percent};
@@ -119,7 +119,7 @@ static void check_update_golden(dg_backend *b, const struct optimizer *o)
     }
 }
 
-/* The gaps between tensors are zero and stay zero. Without gradient and decay no weight changes. */
+/* Checks that zeros, as in gaps between tensors, stay zero, and that without gradient and decay no weight changes. */
 static void check_zero(dg_backend *b, const struct optimizer *o)
 {
     enum { N = 40 };
@@ -153,13 +153,13 @@ static void check_optimizers(dg_backend *b)
         OP_SHAPES(update_shapes), .threads = {{40009, 5, 50}, {4009, 5, 50}}, .set = set_, .bound = update_bound, \
                                   __VA_ARGS__                                                                     \
     }
-/* If v is NaN, m must be NaN, too, because the CUDA kernel of Adam relies on it. */
+/* NaN in v is untested, because Adam's CUDA kernel assumes that m is NaN if v is NaN. */
 static const op_row row_adam = UPDATE_ROW(adam_set, .variations = 4, .nan_untested = "v", .more = check_optimizers);
 static const op_row row_sgd = UPDATE_ROW(update_set, .variations = 3, .usual = 2);
 static const op_row row_adagrad = UPDATE_ROW(update_set, .variations = 1);
 static const op_row row_adadelta = UPDATE_ROW(update_set, .variations = 1);
 
-/* ---- Running averages ---- */
+/* ---- Averages of weights ---- */
 
 /* n, step */
 static op_shape ema_shapes[] = {{1, 0},        {2, 3},  {3, 1000000}, {4, 0},    {5, 3},         {31, 1},
@@ -175,8 +175,7 @@ static void ema_set(dg_op *op, int variation)
 
 static const op_row row_ema;
 
-/* The weights of step s are s + 1. The average follows its definition from the first step, even if the old value was
- * NaN. */
+/* With weights s + 1 in step s, the average follows its definition from step 0, even if the initial average is NaN. */
 static void check_ramp(dg_backend *b)
 {
     const int shape[] = {3, 0};
@@ -192,7 +191,7 @@ static void check_ramp(dg_backend *b)
         op_run(b, &op);
         for (int k = 0; k < 3; k++) DG_NEAR(average[k] / want, 1, 10 * dg_case_eps(b));
     }
-    DG_NEAR(want, 100 - 3, 0.01); /* the average lags by 0.75 / 0.25 = 3 steps */
+    DG_NEAR(want, 100 - 3, 0.01); /* with decay 0.75 the average lags by 0.75 / 0.25 = 3 steps */
 }
 
 static const op_row row_ema = {OP_SHAPES(ema_shapes), .threads = {{70001, 77}, {3011, 77}}, .set = ema_set,

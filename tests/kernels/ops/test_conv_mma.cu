@@ -1,5 +1,5 @@
-/* Convolutions on tensor cores, 4x4 with every tile in all precisions, 3x3 and 1x1, against the reference. Operands are
- * rounded here as the kernels round them. Each element is within 8 sqrt(terms) eps sum|a||b| of the reference. */
+/* Compares convolutions on tensor cores with the reference: 4x4 with every tile in all precisions, 3x3 and 1x1. The
+ * test rounds operands as the kernels do. Each result is within 8 sqrt(terms) eps sum|a||b| of the reference. */
 #include <float.h>
 
 #include "tests/all_ops.h"
@@ -12,7 +12,7 @@ extern "C" {
 #include "tests/reference_conv.h"
 }
 
-/* N, H, W, Ci, Co, which directions (1 fwd, 2 dx, 4 dw), and K and S if they are not 4 and 2; pad is half of K */
+/* Shapes N, H, W, Ci, Co; bit set of ops (1 fwd, 2 dx, 4 dw); K and S unless 4 and 2; padding is half of K. */
 static const int shapes[][8] = {
     {1, 4, 4, 16, 16, 7},
     {3, 8, 8, 32, 16, 7},
@@ -28,13 +28,13 @@ static const int shapes[][8] = {
     {1, 10, 12, 8, 8, 7},
     {17, 4, 4, 16, 16, 7},
     {3, 2, 2, 16, 16, 7},
-    /* thin_mma */
+    /* for thin_mma */
     {2, 7, 5, 3, 8, 7},
     {1, 9, 33, 1, 20, 7},
     {1, 16, 66, 3, 36, 7},
     {3, 18, 32, 3, 52, 7},
     {2, 2, 3, 1, 4, 7},
-    /* mma_odd */
+    /* for mma_odd */
     {1, 1, 1, 16, 16, 7, 3, 1},
     {3, 7, 7, 16, 40, 5, 3, 1},
     {2, 5, 9, 48, 16, 7, 3, 1},
@@ -51,18 +51,18 @@ static const int shapes[][8] = {
     {2, 2, 1, 16, 16, 7, 3, 2},
 };
 
-/* For fp16: the size of gradients and the shift of their exponent. The cases are no shift, a shift out of the
- * subnormals, and a shift to the end of the range. */
+/* For fp16: magnitude and exponent shift of gradients. The cases are no shift, a shift out of the subnormals, and a
+ * shift to the end of the range. */
 static const struct {
     float size;
     int shift;
 } gradients[] = {{1, 0}, {1e-6f, 18}, {1e3f, 8}};
 
 struct problem {
-    dg_op op[3]; /* fwd, dx and dw without operands; they write y, x and w */
+    dg_op op[3]; /* conv_fwd, conv_dx and conv_dw without operands, which write y, x and w */
     dg_gpu gpu;
-    int shift[2] = {};           /* shifts of y and of x; one of the two is a gradient */
-    std::vector<float> value[3]; /* y, x and w */
+    int shift[2] = {};           /* exponent shifts of y and of x, for the tensor that is a gradient */
+    std::vector<float> value[3]; /* values of y, x and w */
     std::vector<double> want[3], mass[3];
     std::vector<int> terms[3];
     int tested = 0;
@@ -82,8 +82,8 @@ struct problem {
         for (float &v : value[side]) v *= gradient.size;
     }
 
-    /* Runs direction d on y, x and w; the result starts as NaN. `name` receives a name for messages. False after a
-     * failure, which has been reported. */
+    /* Runs conv_fwd, conv_dx or conv_dw (d); the result starts as NaN. `name` receives a name for messages. False: the
+     * launch failed, and the error has been printed. */
     bool launch(int d, const dg_tune *tune, std::vector<float> *result, char (&name)[200])
     {
         dg_conv_args *a = &op[d].u.conv;
@@ -104,7 +104,7 @@ struct problem {
         return true;
     }
 
-    /* Operands are rounded here as kernels round them, so that only the rounding of sums remains. */
+    /* Computes expected results from operands that are rounded as in kernels, so that only sums may differ. */
     void expect(int d)
     {
         std::vector<double> in[3];
@@ -130,7 +130,7 @@ struct problem {
                   want[d][at]);
     }
 
-    /* False if there is no such kernel. */
+    /* Returns false if the kernel does not exist. */
     bool run(const dg_variant *variant, int d, int m, int n, int split)
     {
         dg_tune tune = {};
@@ -150,12 +150,12 @@ struct problem {
     }
 };
 
-/* The maps for which a tile exists, by precision and tile number. SMALL maps use cells of 4x4. NOWHERE: mma does
- * not run the tile, because wgmma replaces mma. */
+/* The maps for which a tile exists, by precision and tile number. SMALL maps use cells of 4x4. NOWHERE: wgmma replaces
+ * mma. */
 enum { ALL, LARGE, SMALL, NOWHERE };
 static int maps_of[2][20];
 
-/* Each shape runs some tiles, and all shapes together run all tiles. Splits change from tile to tile. */
+/* Runs some tiles per shape; all shapes together run all tiles. The split of sums differs from tile to tile. */
 static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3], int *maps)
 {
     int k = number, tile = 0;
@@ -211,7 +211,7 @@ static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3], i
     return tile;
 }
 
-/* Operands that are not finite give results that are not finite. Finite operands beyond fp16's range are clamped. */
+/* Checks that non-finite operands give non-finite results, and that finite operands beyond fp16's range are clamped. */
 static void not_finite()
 {
     static const int shape[8] = {1, 4, 4, 16, 16, 7};

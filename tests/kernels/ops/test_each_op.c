@@ -1,15 +1,15 @@
-/* All ops against the reference. Each op has one row (rows_*.h) and runs on every backend: at odd sizes, in place, with
- * NaN and with several numbers of threads. Gradients are compared with finite differences, and some results with
- * PyTorch. Linked with tests/case_cuda.cu this program is cuda_each_op, which tests CUDA. An op of DG_OPS without a row
- * does not compile. Arguments: names of the ops to test. */
+/* Compares all ops with the reference. Each op has one op_row (rows_*.h) and runs on every backend: at odd sizes, in
+ * place, with NaN and with several numbers of threads. Gradients are compared with finite differences, and some results
+ * with PyTorch. Linked with tests/case_cuda.cu the program is cuda_each_op, which tests CUDA. An op of DG_OPS without
+ * an op_row does not compile. Arguments: names of the ops to test. */
 #include "all_rows.h"
 
-/* Maximum number of values of an operand for each dg_case_slowness. */
+/* Maximum number of values of an operand, indexed by dg_case_slowness(). */
 static const int64_t most[] = {INT64_MAX, 15000, 1100};
 
 static int variations_of(const op_row *r) { return r->variations ? r->variations : 1; }
 
-/* True if shape number s runs with this variation. The simulator runs about three of many variations, and a sanitizer
+/* True if shape number s runs with a variation. The simulator runs about three variations per shape, and a sanitizer
  * runs one variation. */
 static bool has_variation(const op_row *r, int s, int variation)
 {

@@ -1,4 +1,4 @@
-/* Counters of the optimizer kernels: two jobs on one GPU whose blocks interleave have separate counters. */
+/* Tests the counters of the optimizer kernels: two concurrent updates on one GPU have separate counters. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
@@ -10,10 +10,10 @@ struct job {
     dg_metrics *ring;
     const dg_step_state *state;
     uint32_t *counters;
-    int bad, broken; /* threads of a block */
+    int bad, broken; /* broken: threads per block that count non-finite weights */
 };
 
-/* Blocks belong to job a and job b alternately. */
+/* Blocks belong to updates a and b alternately. */
 static __global__ void turns_kernel(const job a, const job b)
 {
     const job mine = (blockIdx.y * gridDim.x + blockIdx.x) % 2 ? b : a;

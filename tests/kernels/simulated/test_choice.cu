@@ -1,6 +1,6 @@
-/* Variants that the CUDA backend chooses for a whole network. The choices equal those of the planner for an absent GPU
- * with the same memory. Rows of a tuning file take precedence over the rule, and each op reports its reason. An invalid
- * file only adds a message. */
+/* Tests which variants the CUDA backend selects for a network: the same variants as when planning for an absent GPU
+ * with equal memory. Rows of a tuning file take precedence over the rule by shape, and each op reports the source of
+ * its variant. An invalid tuning file only causes a warning. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
@@ -19,7 +19,7 @@ extern "C" {
 static dg_model model;
 static const int BATCH = 3;
 
-/* The warnings of f, one per line. */
+/* Returns the warnings during f, one per line. */
 template <class F> static std::string said_by(F f)
 {
     std::string text;
@@ -42,7 +42,7 @@ static dg_backend *open_cuda(const char *tuning, dg_type real)
 
 static const dg_job_options training = machine_training(BATCH, 2, 4, BATCH);
 
-/* Every choice of the three plans and the memory size, as text. */
+/* Returns all variants of the three plans and the memory size, as text. */
 static std::string plan_text(dg_backend *b)
 {
     dg_job job;
@@ -76,7 +76,7 @@ static void planner_agrees(dg_type real, int arch, size_t shared)
     sim::device.major = 9, sim::device.minor = 0, sim::device.shared_optin = 227 << 10;
 }
 
-/* The content of the memory after two steps. */
+/* Returns the content of the memory after two training steps. */
 static std::string train(const char *tuning)
 {
     dg_backend *b = open_cuda(tuning, DG_F32);
@@ -139,7 +139,7 @@ static void rows_come_first()
         same += with.substr(i, n) == without.substr(k, m);
         i += n + 1, k += m + 1;
     }
-    /* only the line of the op differs, and possibly the line with the memory size */
+    /* only the line of the tuned op differs, and possibly the line with the memory size */
     DG_CHECKF(lines - same <= 2 && lines > same, "%zu of %zu lines differ", lines - same, lines);
     const std::string said = said_by([&] { b = open_cuda(file.c_str(), DG_F64); });
     DG_CHECKF(said.find("not used in fp64") != std::string::npos && plan_text(b).find(file) == std::string::npos, "%s",

@@ -1,4 +1,4 @@
-/* Choosing a device: architectures of a build, messages of failures, and devices that a build has no code for. */
+/* Tests the selection of a device: architectures of a build, error messages, and devices without code in the build. */
 #include "kernels/cuda/cuda_device.cuh"
 #include "tests/test.h"
 
@@ -6,7 +6,7 @@
 
 static void check_covers(void)
 {
-    /* assumes a build for all seven architectures, with PTX 120 */
+    /* assumes a build for all seven architectures, with PTX for sm_120 */
     static const struct {
         int major, minor;
         bool covered;
@@ -39,7 +39,7 @@ static void check_absence(void)
     absence(999, 13000, "CUDA does not start: unknown error (cudaErrorUnknown, 999)");
 }
 
-/* One device of this kind: its line in --list-devices and the message of --device cuda:0. */
+/* Checks the line of a device in --list-devices and the message of --device cuda:0. */
 static void check_device(int major, int minor, const char *why_not)
 {
     dg_cuda_device d[4];

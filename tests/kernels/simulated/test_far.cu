@@ -1,11 +1,11 @@
-/* CUDA ops that read far into a tensor of up to 2^31 - 1 values. The windows of convolutions and pools are so far
- * apart that a few results reach the end of the tensor. The memory between windows is zero and never written. Numbers
- * are integers, so that sums are exact. */
+/* CUDA ops that read far into a tensor of up to 2^31 - 1 values. The stride of convolutions and pooling is so large
+ * that a few results reach the end of the tensor. The memory between windows is zero and never written. Values are
+ * integers, so that sums are exact. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/dev/cuda.cuh"
 
-/* Device memory with this many zeros; only written pages occupy host memory. */
+/* Device memory with many zeros, of which only written pages occupy host memory. */
 struct far {
     float *p = nullptr;
 
@@ -24,7 +24,7 @@ struct far {
     }
 };
 
-/* The value of a pixel of image n. */
+/* Returns the value of a pixel of image n. */
 static float value(int n, int y, int x, int c) { return (float)((n * 5 + y * 3 + x * 7 + c * 2) % 11 - 5); }
 
 static constexpr int K = 2, OUT = 3; /* sides of a window and of the result */
@@ -34,7 +34,7 @@ struct shape {
 
     int64_t at(int n, int y, int x) const { return (((int64_t)n * H + y) * W + x) * C; }
 };
-/* Just below 2^31 values. `tiled` is smaller, because tiled variants compute indices of images beyond the last one. */
+/* Shapes just below 2^31 values. `tiled` is smaller, because tiled variants compute indices beyond the last image. */
 static const shape most = {2, 16384, 16383, 4, 8190}, tiled = {31, 3660, 3658, 4, 1828};
 
 static bool fits(const shape &s) { return (OUT - 1) * s.S + K <= s.W && OUT * s.S + K > s.H; }
@@ -113,7 +113,7 @@ static void pooling(const dg_variant *variant)
     }
 }
 
-/* Gathers records from a dataset of more than 2^32 bytes, including the last record. */
+/* Gathers images from a dataset of more than 2^32 bytes, including its last record. */
 static void gathering(const dg_variant *variant)
 {
     enum { SIDE = 32, C = 4, N = 3, RECORD = SIDE * SIDE * C };

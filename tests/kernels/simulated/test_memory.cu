@@ -1,6 +1,6 @@
-/* Tests a network that does not fit into memory. Before any allocation, the message states the required memory, the
- * free memory and the largest batch size that fits. The stated batch size fits, and the next larger one does not. The
- * train command then ends and leaves no files. */
+/* Tests a network that does not fit into GPU memory. Before any allocation, the error states the required memory, the
+ * free memory and the largest batch size that fits. The stated batch size fits; one image more does not. The command
+ * train then ends and leaves no files. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
@@ -23,7 +23,7 @@ static dg_err fit(dg_backend *b, int batch, double most, bool use)
     o.last_batch = o.rows % batch;
     const dg_err e = dg_build_to_fit(&job, &model, &o, b, most);
     if (e) return e;
-    /* memory besides the network: the dataset or two windows of it, and its permutation */
+    /* memory in addition to the network: the dataset or two windows of the dataset, and its permutation */
     void *data = nullptr, *perm = nullptr;
     const size_t image = (size_t)model.size * (size_t)model.size * (size_t)model.channels;
     if (use)
@@ -77,7 +77,7 @@ static void one_size(size_t memory, double most)
     b->close(b);
 }
 
-/* Memory used by other programs is not free. */
+/* Tests a GPU whose memory other programs use. */
 static void others_hold_most()
 {
     sim::device.memory = (size_t)64 << 20;
@@ -94,7 +94,7 @@ static void others_hold_most()
     (void)cudaFree(ballast);
 }
 
-/* The memory that is used while a batch size is timed is within 1% of the table of `dcgan batch`. */
+/* Checks that the memory used while timing a batch size is within 1% of the table of `dcgan batch`. */
 static double takes_what_is_planned(double most)
 {
     static uint8_t pixels[100 * 16 * 16 * 3];
@@ -171,7 +171,7 @@ int main()
     one_size((size_t)512 << 20, 40);
     others_hold_most();
     const double whole = takes_what_is_planned(0);
-    if (!dev_small()) { /* ThreadSanitizer does not support OpenMP, which gathers windows and draws images */
+    if (!dev_small()) { /* skipped with ThreadSanitizer, which does not support OpenMP */
         DG_CHECK(takes_what_is_planned(1e-6 * (whole - 10000)) < whole); /* uses two windows of the dataset */
         train_command(text);
     }

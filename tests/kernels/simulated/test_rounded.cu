@@ -1,5 +1,5 @@
-/* Fused convolutions read rounded copies of the weights. The copies are current after every kind of update, and after
- * the host has written weights. */
+/* Tests that the rounded copies of the weights, which fused convolutions read, are current after every kind of update
+ * and after the host has written weights. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/dev/mma.cuh"
@@ -27,7 +27,7 @@ template <class T> static std::vector<T> get(const dg_job *job, const void *from
     return v;
 }
 
-/* Rounds four weights and returns them in the layout of the rounded copies. */
+/* Rounds four weights and returns their bytes in the layout of the rounded copies. */
 static std::string rounded(dg_math math, const float *w)
 {
     float eight[8] = {};
@@ -38,7 +38,7 @@ static std::string rounded(dg_math math, const float *w)
 
 static int networks;
 
-/* Compares the copies of both networks. */
+/* Compares the rounded copies of both networks with their weights. */
 static void compare(const dg_job *job, const char *when)
 {
     const dg_plan *p = &job->plan[DG_PLAN_TRAIN];
@@ -77,7 +77,7 @@ static void trains(dg_math math, unsigned fuse, const char *optimizer)
     if (DG_CHECKF(!dg_trial_open(&t, &model, dev_small() ? 2 : 16, b) && !dg_trial_steps(&t, dev_small() ? 1 : 2, &ms),
                   "%s: %s", when, dg_message())) {
         compare(&t.job, when);
-        /* new weights are written before any op updates weights */
+        /* the host writes new weights before an op updates weights */
         DG_CHECKF(!dg_job_init(&t.job, 7) && !b->run_launch(b, &t.job.plan[DG_PLAN_TRAIN], 0), "%s: %s", when,
                   dg_message());
         compare(&t.job, when);
@@ -89,7 +89,7 @@ static void trains(dg_math math, unsigned fuse, const char *optimizer)
 int main()
 {
     trains(DG_MATH_BF16, DG_FUSE_ALL, "sgd");
-    if (!dev_small()) { /* skipped with ThreadSanitizer: these runs launch the same kernels as the first run */
+    if (!dev_small()) { /* skipped with ThreadSanitizer, because the first run launches all kernels */
         trains(DG_MATH_BF16, DG_FUSE_ALL, "adam");
         trains(DG_MATH_BF16, DG_FUSE_ALL & ~(unsigned)DG_FUSE_update, "adam");
         for (const char *optimizer : {"adagrad", "adadelta"}) trains(DG_MATH_BF16, DG_FUSE_ALL, optimizer);

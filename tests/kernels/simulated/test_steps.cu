@@ -1,5 +1,5 @@
-/* Calls of several steps, in a few CUDA graphs with branches, give the same bytes as calls of single steps. Also tests
- * how many steps training requests per call. */
+/* Tests that calls of several training steps, in CUDA graphs with branches, give the bytes of calls of single steps,
+ * and how many steps training requests per call. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
@@ -32,7 +32,7 @@ static dg_backend *open_cuda(bool eager, unsigned fuse = DG_FUSE_branches)
     exit(1);
 }
 
-/* All weights, moments and statistics, and the metrics of every step. */
+/* Returns the bytes of all weights, moments and statistics, and of the metrics of every step. */
 static std::string state_of(dg_job *job)
 {
     std::string all;
@@ -52,7 +52,7 @@ static std::string state_of(dg_job *job)
     return all;
 }
 
-/* Runs STEPS steps in several calls; `pieces` has the number of steps of each call. */
+/* Runs STEPS training steps in several calls; pieces: number of steps per call. */
 static std::string train(bool eager, const std::vector<int> &pieces, long *captured)
 {
     dg_backend *b = open_cuda(eager);
@@ -71,9 +71,9 @@ static std::string train(bool eager, const std::vector<int> &pieces, long *captu
 
 static void same_bytes()
 {
-    /* the first run of a plan is launched; later runs are captured in graphs of one, two or four steps */
+    /* the first run of a plan is not captured; later runs are captured in CUDA graphs of one, two or four steps */
     long two, many, eager;
-    sim::device.driver = 12020; /* this driver cannot load kernels in a capture, so they run once before it */
+    sim::device.driver = 12020; /* a driver that cannot load kernels in a capture: all kernels first run once */
     const std::string old = train(false, {2, STEPS - 2}, &many);
     sim::device.driver = 13000;
     const std::string want = train(false, std::vector<int>(STEPS, 1), &two);
@@ -81,7 +81,7 @@ static void same_bytes()
     DG_CHECK(old == want);
     DG_CHECK(train(false, {1, STEPS - 1}, &many) == want);
     DG_CHECKF(one > 0 && many == 1 * one + (slow ? 1 + 2 : 1 + 2 + 4) * one, "%ld and %ld launches", one, many);
-    if (!slow) { /* tests/cli/long/sim_train.sh covers this, too */
+    if (!slow) { /* tests/cli/long/sim_train.sh tests the same */
         DG_CHECK(train(false, {2, 5, 3, 1}, &many) == want);
         DG_CHECKF(many == 1 * one + (1 + 2) * one, "%ld and %ld launches", one, many);
         DG_CHECK(train(true, {4, STEPS - 4}, &eager) == want);
@@ -90,7 +90,8 @@ static void same_bytes()
     dev_bits(want.data(), want.size());
 }
 
-/* Two jobs alternate on one GPU. Launches overlap only on the backend that enables it; both give the same results. */
+/* Two training jobs alternate on one GPU. Launches overlap only on the backend that enables overlap; both jobs have
+ * equal results. */
 static void two_backends()
 {
     static long early[2];
@@ -113,7 +114,7 @@ static void two_backends()
     }
 }
 
-/* Graphs stay short enough to react to a signal, for any number of requested steps. */
+/* Checks that CUDA graphs are short enough to react to a signal, for any number of requested steps. */
 static void not_too_long()
 {
     dg_backend *b = open_cuda(false);
@@ -149,7 +150,7 @@ static void how_many()
     b.queues = false;
     DG_CHECK(dg_steps_ahead(&b, 1e-9) == 1);
 
-    /* the number of steps per call, in a run whose epochs have 46 full batches and a short batch */
+    /* number of steps per call in a training run whose epochs have 46 full batches and a short batch */
     dg_options o = {};
     dg_training run = {};
     b.queues = true;
@@ -183,8 +184,8 @@ int main()
         launches++;
         return true;
     };
-    if (!dev_small()) same_bytes(); /* skipped with ThreadSanitizer, because it would run the same kernels again */
-    if (!slow && !dev_small()) {    /* with spectral norm, whose u and v change in every step, and gradient penalties */
+    if (!dev_small()) same_bytes(); /* skipped with ThreadSanitizer, because the kernels ran before */
+    if (!slow && !dev_small()) {    /* spectral norm, whose u and v change in every step, and gradient penalties */
         static char normal[DG_MODEL_TEXT_MAX];
         if (dg_model_norm_d(text, "tiny", DG_NORM_SPECTRAL, normal)) return 1;
         strcat(normal, "[train]\nr1 = 2\nr2 = 1\n");

@@ -1,5 +1,5 @@
-/* Timing on the CUDA backend. Each piece of work runs once, in order, between its two events. All memory is released,
- * and a failing device is reported. The times are not checked. */
+/* Tests timing on the CUDA backend: each op runs once, in order, between its two events. All memory is released, and a
+ * failing GPU is reported. The measured times are not checked. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/cuda/cuda_clock.cuh"
@@ -45,7 +45,7 @@ static void check_pieces(bool cold)
     DG_CHECK(dev_ok("pieces"));
 }
 
-/* Each failing call gives an error instead of a number, and all memory is released. */
+/* Checks that each failing API call causes an error instead of a time, and that all memory is released. */
 static void check_failures()
 {
     dev_buffer<unsigned> at(std::vector<unsigned>(1, 0));

@@ -1,7 +1,7 @@
-/* `dcgan tune` on the simulated GPU with given times. The fastest choice wins, unless its results differ from those of
- * variant direct. A choice that is not clearly faster is not adopted. After a refused launch one choice is excluded;
- * after a lost device all remaining choices are excluded. The backend uses the file that was written. The last test
- * runs the command itself. */
+/* Tests `dcgan tune` on the simulated GPU with given times. The tuner selects the fastest variant whose results agree
+ * with variant direct, if the variant is clearly faster than the present variant. A refused launch excludes one
+ * variant; a lost GPU excludes all remaining variants. The backend uses the written tuning file. The last test runs the
+ * command. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/dev/cuda.cuh"
@@ -37,13 +37,13 @@ static bool is_conv(const dg_op *op)
     return op->kind == DG_OP_conv_fwd || op->kind == DG_OP_conv_dx || op->kind == DG_OP_conv_dw;
 }
 
-/* The choice that is fast, but slightly wrong in its last result. */
+/* True for the variant that is fast, but slightly wrong in its last result. */
 static bool is_faulty(const dg_op *op)
 {
     return trouble == WELL && is_conv(op) && op->tune.variant == &dg_conv_variant_tiled && op->tune.tile_m == 32;
 }
 
-/* The choice that the search must find. */
+/* True for the variant that the tuner must select. */
 static bool is_good(const dg_op *op)
 {
     return is_conv(op) && op->tune.variant == &dg_conv_variant_tiled && op->tune.tile_m == 64 &&
@@ -73,7 +73,7 @@ static dg_err our_time_op(dg_backend *b, const dg_op *op, int n, double *ms)
         lost = trouble == LOST;
         return dg_fail(DG_DEVICE, "too many resources");
     }
-    /* 9.9 us are not clearly faster */
+    /* 9.9 us are not clearly faster than 10 us */
     const double each = op->tune.variant == &dg_conv_variant_mma ? 0.5
                         : is_faulty(op)                          ? 1
                         : is_good(op)                            ? 2
@@ -106,7 +106,7 @@ static dg_backend *open_ours()
 
 static std::vector<dg_tuned> all;
 static volatile sig_atomic_t stop;
-static bool first_alone; /* found() stops after the first op with a wrong choice */
+static bool first_alone; /* found() stops after the first op with a wrong variant */
 static long shown;
 
 static dg_err found(void *context, const dg_tuned *t)
@@ -169,13 +169,13 @@ static void the_fastest_right_one()
             kept++;
             DG_CHECKF(t.us == t.before_us && !t.wrong, "%s: %g us, %g before, %d wrong", text, t.us, t.before_us,
                       t.wrong);
-        } else DG_CHECKF(is_conv(&op) && t.wrong, "%s: changed for nothing", text); /* the old choice was wrong */
+        } else DG_CHECKF(is_conv(&op) && t.wrong, "%s: changed for nothing", text); /* the old variant was wrong */
         DG_CHECK(t.tried > 0 && t.direct_us > 0);
     }
     DG_CHECKF((good >= 6 && kept >= 10) || (first_alone && good == 1), "%d good, %d as before", good, kept);
 }
 
-/* The file has the choices that were found, and the backend uses them. */
+/* Checks that the tuning file has the selected variants, and that the backend uses the tuning file. */
 static void the_file_is_followed()
 {
     const std::string path = std::string(temp_dir) + "/found.tune";
@@ -223,7 +223,7 @@ static void faults_of_the_device()
     trouble = WELL;
 }
 
-/* A variant that rounds as --precision permits does not count as wrong. */
+/* Checks that results are correct for the tuner if a variant rounds operands as --precision permits. */
 static void tensor_cores()
 {
     dg_tuner_result r;
@@ -273,12 +273,12 @@ static void the_command(const char *model_text)
     dg_tune_table t = {};
     DG_CHECKF(!dg_tune_read(&t, out.c_str(), DG_F32, &gpu) && t.rows >= 1, "%s: %d rows", dg_message(), t.rows);
     dg_tune_free(&t);
-    /* after a signal the results so far are written */
+    /* after a signal the tuner writes its results so far */
     dg_stop_signal = SIGINT;
     DG_CHECK(dcgan(call + "--out " + at + "/stopped.tune") == 130);
     dg_stop_signal = 0;
     DG_CHECK(slurp(at + "/stopped.tune").find("; dcgan tune: Simulated GPU 0") == 0);
-    /* a file that cannot be written is reported before any measurement */
+    /* an unwritable tuning file is an error before any measurement */
     DG_CHECK(dcgan(call + "--out " + at + "/none/a.tune") == DG_IO);
     if (chdir(temp_dir) == 0) {
         f = fopen("sm_90.tune", "w");
@@ -299,7 +299,7 @@ int main()
 #else
     const bool once = sim::opt.order == sim::FORWARD && !sim::opt.deferred && !dev_small();
 #endif
-    /* kernels have their own tests in every mode; the search is host code and needs only one mode */
+    /* the tuner is host code, so one mode of the simulator is enough */
     first_alone = !once;
     the_fastest_right_one();
     the_file_is_followed();

@@ -1,5 +1,5 @@
-/* The cost functions of the variants state kernels, blocks, threads and shared memory of a launch. They are compared
- * with actual launches, for every choice of dg_variant_list() at even and odd shapes. No kernel runs. */
+/* Compares the numbers of kernels, blocks, threads and bytes of shared memory from dg_variant.work with actual
+ * launches, for all of dg_variant_list() at even and odd shapes. No kernel runs. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "tests/op_shape.h"
@@ -31,8 +31,7 @@ static void compare(const dg_op *op, dg_type real)
 {
     char name[200];
     const dg_conv_args *a = &op->u.conv;
-    /* with stride 2, mma_odd first launches a kernel that copies the weights to scratch memory
-     * (conv/sm80/conv_mma_odd.cu) */
+    /* with stride 2, mma_odd first launches a kernel that copies the weights to scratch memory */
     const bool second = op->tune.variant == &dg_conv_variant_mma_odd && a->S == 2 && a->K == 3 &&
                         op->kind != DG_OP_conv_dw;
     dev_buffer<char> scratch(second ? dg_scratch_of(op, real) : 0);
@@ -45,17 +44,17 @@ static void compare(const dg_op *op, dg_type real)
     DG_CHECKF((int)seen.size() == w.kernels, "%s: %zu launches, not %d", name, seen.size(), w.kernels);
     compared++;
     if (!w.products || op->tune.variant == &dg_conv_variant_cublas || seen.empty())
-        return; /* the launches of a library are unknown */
+        return; /* the launches of cuBLAS are unknown */
     const sim::launch_view &k = seen[second];
     const double blocks = (double)k.grid.x * k.grid.y * k.grid.z;
     DG_CHECKF(w.blocks == blocks && (unsigned)w.threads == k.block.x, "%s: %g blocks of %u threads, not %g of %d", name,
               blocks, k.block.x, w.blocks, w.threads);
     if (k.shared)
         DG_CHECKF(w.shared == (double)k.shared, "%s: %zu bytes of shared memory, not %g", name, k.shared, w.shared);
-    /* the blocks compute all products of the op (2 FLOPs each), and more where tiles extend beyond the result */
+    /* the blocks compute all products of the op (2 FLOPs each), and more if tiles extend beyond the result */
     const double all = 2 * w.blocks * w.products, flops = dg_op_flops(op);
     DG_CHECKF(all >= 0.2 * flops, "%s: %g products for %g FLOPs", name, all / 2, flops);
-    /* not every split of variant tiled divides nine taps evenly */
+    /* some splits of variant tiled divide nine taps unevenly */
     if ((a->K != 3 || op->tune.variant == &dg_conv_variant_mma_odd) && a->N % 64 == 0 && a->Ci % 128 == 0 &&
         a->Co % 128 == 0 && a->H % 32 == 0)
         DG_CHECKF(fabs(all / flops - 1) < 0.01, "%s: %g products for %g FLOPs, though the tiles fit", name, all / 2,
