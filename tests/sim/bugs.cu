@@ -1,6 +1,6 @@
-/* Bugs planted in small kernels and host programs. `bugs --list` prints their names and the modes that must detect
- * them. `bugs NAME` runs one of them, and `bugs none` runs the same programs without bugs. Exit code 0: all results are
- * correct. */
+/* Bugs planted in small kernels and host programs. `bugs --list` prints each bug's name and the simulator modes that
+ * must detect it. `bugs NAME` runs the program of one bug, and `bugs none` runs all programs without bugs. Exit code 0:
+ * all results are correct. */
 #include <string>
 
 #define DEV_WGMMA
@@ -19,7 +19,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    sim::opt.threads = 1; /* detection must not depend on the number of cores */
+    sim::opt.threads = 1; /* the detection of bugs must not depend on the number of cores */
     const std::string asked = argc == 2 ? argv[1] : "";
     void (*before)() = nullptr;
     bool there = asked == "none" || asked == "--list";

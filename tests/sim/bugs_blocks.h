@@ -1,10 +1,10 @@
-/* Planted bugs: threads of a block, blocks of a grid, and the memory that they use. */
+/* Planted bugs in kernels: threads of a block, blocks of a grid, and their memory. */
 #ifndef SIM_BUGS_BLOCKS_H
 #define SIM_BUGS_BLOCKS_H
 
 #include "tests/sim/bugs.h"
 
-/* ---- y = x backwards in tiles of 64, through shared memory ---- */
+/* ---- y = x reversed, in tiles of 64, through shared memory ---- */
 
 template <int B> static __global__ void backwards(float *y, const float *x, int n)
 {
@@ -38,7 +38,7 @@ template <int B> static void run_backwards()
     compare("y", y.get(), want);
 }
 
-/* ---- sums of rows: warps sum by shuffles, then one warp adds the partial sums ---- */
+/* ---- sums of a matrix's rows: warps sum by shuffles, then one warp adds the partial sums ---- */
 
 static __device__ __forceinline__ float warp_sum(float v)
 {
@@ -98,7 +98,7 @@ template <int B> static __global__ void scale(const scaled a)
         for (; i < a.n; i++) a.y[i] *= f;
     }
     if (B == FAR_WRITE && i == 0) a.y[a.n + 100000] = 0;
-    if (B == INT_INDEX) { /* the product overflows an int, but the lost bits happen not to change the result */
+    if (B == INT_INDEX) { /* the product overflows an int, but the result happens to be correct */
         int row = threadIdx.x + 60000;
         if ((unsigned)(row * 70000) % 16 != (unsigned)row * 70000u % 16) a.y[0] = 0;
     }
@@ -120,11 +120,11 @@ template <int B> static void run_scale()
     compare("y", y.get(), want, 1e-6);
 }
 
-/* three programs: y = running maximum of blocks; x = shift(shift(x)); two arrays of a pool */
+/* three programs: y = running maximum over blocks; x = shift(shift(x)); two arrays in dynamic shared memory */
 template <int B> static __global__ void chain(float *y, const float *x)
 {
     float before = 0;
-    /* wrongly assumes that the previous block has finished */
+    /* bug: assumes that the previous block has finished */
     if (B == BLOCK_ORDER) before = blockIdx.x ? y[blockIdx.x - 1] : 0;
     else
         for (unsigned i = 0; i < blockIdx.x; i++) before = fmaxf(before, x[i]);

@@ -1,5 +1,5 @@
-/* Planted bugs: blocks that sum or wait for results of other blocks, launches that overlap, and host programs with
- * streams and graphs. */
+/* Planted bugs in blocks that add or wait for results of other blocks, in overlapping launches, and in host programs
+ * with streams and graphs. */
 #ifndef SIM_BUGS_LAUNCHES_H
 #define SIM_BUGS_LAUNCHES_H
 
@@ -25,7 +25,7 @@ template <int B> static void run_last()
     dev_buffer<float> x(values), part(blocks), sum(std::vector<float>{0});
     dev_buffer<unsigned> counter(std::vector<unsigned>{0});
     float want = 0;
-    for (int k = 0; k < 3; k++) { /* each launch has other values */
+    for (int k = 0; k < 3; k++) { /* each launch has different values */
         KLAUNCH((last_adds<B>), blocks, 32, 0, 0, sum.p, part.p, counter.p, x.p + k);
         for (int i = 0; i < 2 * blocks; i++) want += (float)(i + k);
     }
@@ -61,7 +61,7 @@ template <int B> static void run_in_turns()
     compare("x", x.get(), std::vector<float>{0});
 }
 
-/* ---- host programs: two pinned buffers filled on a copy stream and read on a compute stream; a captured step ---- */
+/* ---- host programs: two pinned buffers filled on a copy stream and read on a compute stream; a captured graph ---- */
 
 static __global__ void accumulate(float *sum, const float *x, int n)
 {
@@ -89,11 +89,11 @@ template <int B> static void run_stream()
     float want = 0;
     for (int b = 0; b < batches; b++) {
         const int k = b % 2;
-        /* waits until the buffer has been copied to the device */
+        /* waits until the pinned buffer has been copied to the device */
         if (b >= 2 && B != EARLY_REFILL) cudaEventSynchronize(arrived[k]);
         for (int i = 0; i < n; i++) pinned[k][i] = (float)(b * n + i);
         for (int i = 0; i < n; i++) want += (float)(b * n + i);
-        if (b >= 2) cudaStreamWaitEvent(copy, used[k]); /* waits until the device copy has been used */
+        if (b >= 2) cudaStreamWaitEvent(copy, used[k]); /* waits until the kernel has read the device copy */
         cudaMemcpyAsync(x[k], pinned[k], n * sizeof(float), cudaMemcpyHostToDevice, copy);
         cudaEventRecord(arrived[k], copy);
         if (B != NO_EVENT) cudaStreamWaitEvent(compute, arrived[k]);
@@ -132,7 +132,7 @@ template <int B> static void run_stream()
     cudaStreamDestroy(compute);
 }
 
-/* ---- a captured step in two branches: y = x + 1 in one; x = 5 in the other, which must wait for the first ---- */
+/* ---- a captured graph of two branches: y = x + 1 in one; x = 5 in the other, which must wait for the first ---- */
 
 static __global__ void put_sum(float *to, const float *from, float more) { *to = (from ? *from : 0) + more; }
 
@@ -171,8 +171,7 @@ template <int B> static void run_branches()
     cudaStreamDestroy(stream);
 }
 
-/* ---- Three kernels in a row, each of which may start early: y = w w w x, where w was written before all of them ----
- */
+/* ---- Three consecutive kernels that may start early: y = w w w x, where an earlier kernel wrote w ---- */
 
 template <int B> static __global__ void link_of_chain(float *y, const float *x, const float *w, int n)
 {
@@ -201,7 +200,7 @@ template <int B> static void run_chain()
     compare("u", u.get(), want);
 }
 
-/* ---- Clusters: the first block of each cluster sums the shared memory of all its blocks ---- */
+/* ---- Clusters: the first block of each cluster sums values in the shared memory of all blocks ---- */
 
 template <int B> static __global__ void cluster_adds(float *y, const float *x)
 {

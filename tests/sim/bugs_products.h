@@ -1,4 +1,4 @@
-/* Planted bugs: products of matrices by a warp and by a warpgroup. */
+/* Planted bugs in matrix products by a warp and by a warpgroup. */
 #ifndef SIM_BUGS_PRODUCTS_H
 #define SIM_BUGS_PRODUCTS_H
 
@@ -17,7 +17,7 @@ template <int B> static __global__ void product(float *c, const __nv_bfloat16 *a
     const int lane = threadIdx.x;
     auto load = [&](int k, int stage) {
         int row = lane / 2, col = lane % 2 * 8;
-        if (B == SKEWED_ROW) { /* the row pitch is too small, and ordinary stores fill the rows */
+        if (B == SKEWED_ROW) { /* bug: too small a row pitch; ordinary stores fill the rows */
             for (int i = 0; i < 8; i++) sa[stage][row][col + i] = a[row * DEPTH + k + col + i];
         } else {
             cp_async16(&sa[stage][row][col], a + row * DEPTH + k + col, true);
@@ -43,7 +43,7 @@ template <int B> static __global__ void product(float *c, const __nv_bfloat16 *a
         if (B != NO_SYNCWARP) __syncwarp();
         uint32_t fa[4], fb[4];
         ldsm_x4(fa, &sa[stage][lane % 16][lane / 16 * 8]);
-        ldsm_x4(fb, &sb[stage][lane % 8][lane / 8 % 2 * 8]); /* two matrices, twice */
+        ldsm_x4(fb, &sb[stage][lane % 8][lane / 8 % 2 * 8]); /* loads two matrices twice */
         mma_bf16(sum, fa, {fb[0], fb[1]});
         __syncwarp();
     }
@@ -72,10 +72,11 @@ template <int B> static void run_product()
 
 /* ---- C = A * B in bf16 by one warpgroup, 16 values of k at a time through one buffer ---- */
 
-/* A (64, 32), B (32, 32) */
+/* Computes the product of A (64, 32) and B (32, 32). */
 template <int B> static __global__ void wide_product(float *c, const float *a, const float *b)
 {
-    SHARED(uint4, s, [2 * 64 + 2 * 32]); /* planes of A, then of B; each has 8 values of k for all rows or columns */
+    SHARED(uint4, s,
+           [2 * 64 + 2 * 32]); /* planes of A, then of B; each plane has 8 values of k for all rows or columns */
     const int i = (int)threadIdx.x, lane = i % 32;
     auto eight = [](const float *v, int step) {
         return make_uint4(to_bf16x2(v[0], v[step]), to_bf16x2(v[2 * step], v[3 * step]),
@@ -111,7 +112,7 @@ template <int B> static __global__ void wide_product(float *c, const float *a, c
 }
 template <int B> static void run_wide_product()
 {
-    std::vector<float> a(64 * 32), b(32 * 32), want(64 * 32); /* exact in bf16 */
+    std::vector<float> a(64 * 32), b(32 * 32), want(64 * 32); /* values are exact in bf16 */
     for (size_t i = 0; i < a.size(); i++) a[i] = (float)(i * 7 % 13) / 8 - 1;
     for (size_t i = 0; i < b.size(); i++) b[i] = (float)(i * 5 % 11) / 8;
     for (int i = 0; i < 64; i++)
@@ -151,7 +152,7 @@ template <int B> static void run_scaled_product()
     const int shift = 18;
     std::vector<float> a = dev_random(16 * 16, 7), b = dev_random(8 * 16, 8), want(16 * 8);
     for (float &f : a) f = ldexpf(f, -shift - 6);
-    a[5] = 1; /* beyond the range, so it is clamped */
+    a[5] = 1; /* clamped, because the shifted value exceeds fp16 */
     for (int i = 0; i < 16; i++)
         for (int j = 0; j < 8; j++)
             for (int k = 0; k < 16; k++)

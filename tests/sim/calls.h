@@ -1,4 +1,4 @@
-/* Calls of the runtime API with their expected results, and a kernel for them. */
+/* Checks of the results of runtime API calls, and a kernel for the calls. */
 #ifndef CALLS_H
 #define CALLS_H
 

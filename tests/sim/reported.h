@@ -1,14 +1,14 @@
-/* Checks what the simulator reports, and the source line in its report. */
+/* Checks the text and the source line of the simulator's reports. */
 #ifndef REPORTED_H
 #define REPORTED_H
 
 #include <atomic>
 #include "tests/devtest.h"
 
-static std::atomic<int> line_of[2]; /* source lines of the statements that the report may have to name */
+static std::atomic<int> line_of[2]; /* source lines that a report must name */
 #define HERE(n) line_of[n].store(__LINE__, std::memory_order_relaxed)
 
-/* Checks that the launch reports these words. Then clears the error. */
+/* Checks that the last launch's report contains `words`, and clears the report. */
 static void reported(const char *what, const char *words, const char *file, int line)
 {
     char place[300];

@@ -1,5 +1,5 @@
-/* Launches that may start before the previous launch has ended: where they start, and the reports of accesses that
- * their kernels make too early. test_dependents.cu has correct kernels. */
+/* Launches that may start before the previous launch has ended: which launches start early, and the reports of accesses
+ * that are too early. test_dependents.cu has correct kernels. */
 #include "reported.h"
 
 /* ---- Early starts ---- */
@@ -12,7 +12,7 @@ static __global__ void waits(int *count)
 
 static __global__ void waits_never(float *o) { o += 0; }
 
-/* Returns how many of four launches may start early. */
+/* Returns the number of launches, among four, that may start early. */
 static int overlapping()
 {
     static int n;
@@ -36,13 +36,13 @@ static void where_they_do()
     DG_CHECK(overlapping() == 0);
     dev_programmatic = true;
     sim::device.major = 8;
-    dev_overlaps[0] = 0; /* clears this thread's cached query result */
+    dev_overlaps[0] = 0; /* clears the cached result of the device query */
     DG_CHECK(overlapping() == 0 && dev_overlaps[0] == -1);
     sim::device.major = 9;
     dev_overlaps[0] = 0;
     DG_CHECK(overlapping() == 3);
     dev_overlaps[0] = 0;
-    /* after a failed query the launch does not start early, and the next launch queries again */
+    /* after a failed device query the launch does not start early, and the next launch queries again */
     sim::fail_call(2, cudaErrorInvalidDevice);
     KLAUNCH_AFTER(waits_never, 1, 32, 0, 0, (float *)nullptr);
     DG_CHECK(dev_ok("not asked") && dev_overlaps[0] == 0);
@@ -85,7 +85,7 @@ static void what_is_not(float *o)
     REPORTED("exits without grid_dependency_wait", 0, KLAUNCH_AFTER(waits_in_part, 30, 32, 0, 0, o));
     REPORTED("grid_dependents_launch before grid_dependency_wait", line_of[0], KLAUNCH_AFTER(lets_go, 1, 32, 0, 0));
     REPORTED("not device memory", line_of[0], KLAUNCH_AFTER(loads_nothing, 1, 1, 0, 0, o, 1024L));
-#ifndef __SANITIZE_THREAD__ /* the simulator reports a race if memory was written, otherwise nothing */
+#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer would report only races with writes */
     REPORTED("is read before grid_dependency_wait", line_of[0], KLAUNCH_AFTER(copies, 1, 1, 0, 0, o));
 #ifndef __SANITIZE_ADDRESS__
     for (unsigned blocks : {1u, 100u}) {
@@ -100,7 +100,7 @@ static void what_is_not(float *o)
 #endif
     KLAUNCH_AFTER((touches<3>), 3, 32, 0, 0, o, (unsigned *)o);
     DG_CHECK(dev_ok("memory is there again"));
-    /* the same kernels in launches that cannot start early */
+    /* the kernels of the previous checks, in launches that cannot start early */
     KLAUNCH(waits_never, 2, 32, 0, 0, o);
     KLAUNCH(lets_go, 1, 32, 0, 0);
     KLAUNCH(copies, 1, 1, 0, 0, o);

@@ -1,7 +1,7 @@
-/* Simulated graphs: captured calls, their order of execution, and calls that a capture refuses. */
+/* Tests simulated CUDA graphs: captured calls, their order of execution, and calls that fail during a capture. */
 #include "calls.h"
 
-/* Nodes without a dependency do not run in the order of their calls, unless the mode requires it. */
+/* Independent nodes of a graph run in the order of their calls only if the mode requires this order. */
 static void test_branches(cudaStream_t s, cudaStream_t side)
 {
     cudaStream_t third;
@@ -24,9 +24,9 @@ static void test_branches(cudaStream_t s, cudaStream_t side)
     OK(cudaEventRecord(mark[1], side));
     OK(cudaStreamWaitEvent(third, mark[1]));
     note(third, 2);
-    note(s, 3); /* depends only on 0 */
+    note(s, 3); /* depends only on node 0 */
     OK(cudaEventRecord(mark[2], third));
-    OK(cudaStreamWaitEvent(s, mark[2])); /* stream `side` is joined through stream `third` */
+    OK(cudaStreamWaitEvent(s, mark[2])); /* joins stream `side` through stream `third` */
     note(s, 4);
     OK(cudaStreamEndCapture(s, &graph));
     OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
@@ -94,7 +94,7 @@ static void test_graphs(bool deferred)
 
         test_branches(s, side);
 
-        /* A call that cannot be captured ends the capture. */
+        /* An API call that cannot be captured ends the capture. */
         float *p = nullptr;
         for (int form = 0; form < 6; form++) {
             OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
@@ -112,14 +112,14 @@ static void test_graphs(bool deferred)
         }
         IS(cudaStreamEndCapture(s, &graph), cudaErrorStreamCaptureUnmatched);
         IS(cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal), cudaErrorStreamCaptureUnsupported);
-        OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed)); /* relaxed mode allows this call */
+        OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed)); /* relaxed mode allows cudaMalloc */
         OK(cudaMalloc(&p, 4));
         OK(cudaFree(p));
         OK(cudaEventRecord(fork_event, s));
         OK(cudaStreamWaitEvent(side, fork_event));
         add(y.p, x.p, 1, 50, side);
         IS(cudaStreamEndCapture(s, &graph), cudaErrorStreamCaptureUnjoined);
-        add(y.p, x.p, 1, 50, s); /* both streams can be used again */
+        add(y.p, x.p, 1, 50, s); /* both streams are usable again */
         add(y.p, x.p, 1, 50, side);
         DG_CHECK(dev_ok("after captures"));
     }

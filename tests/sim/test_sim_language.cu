@@ -1,5 +1,5 @@
-/* The simulated kernel language: indices, orders of execution, shuffles and votes, atomics, memory that starts as NaN,
- * and asynchronous copies that complete late. */
+/* Tests the simulated kernel language: indices, orders of execution, shuffles and votes, atomics, memory that starts as
+ * NaN, and asynchronous copies that complete late. */
 #include <algorithm>
 #include "tests/devtest.h"
 
@@ -36,7 +36,7 @@ static void test_order()
     std::vector<int> one = order_of(sim::RANDOM, 1, 1), same = order_of(sim::RANDOM, 1, 1),
                      other = order_of(sim::RANDOM, 2, 1);
     DG_CHECK(one == same && one != other && one != all);
-    int first = one[0] / 100; /* blocks, and the threads in each block, run in random order */
+    int first = one[0] / 100; /* blocks run in random order, and so do the threads of a block */
     DG_CHECK(!std::is_sorted(one.begin(), one.begin() + 24) && one[23] / 100 == first);
     for (std::vector<int> v : {one, other, order_of(sim::FORWARD, 1, 4)}) {
         std::sort(v.begin(), v.end());
@@ -44,7 +44,7 @@ static void test_order()
     }
 }
 
-/* A thread runs until it must wait, then the other threads catch up. The last warp runs a whole phase later than the
+/* A CUDA thread runs until it must wait; then the other threads run. The last warp runs a whole phase after the
  * other warps. */
 static __global__ void skew_kernel(int *seen, int *progress)
 {
@@ -54,7 +54,7 @@ static __global__ void skew_kernel(int *seen, int *progress)
     if (threadIdx.x % 32 == 0) seen[4 + warp] = atomicAdd(progress, 1);
 }
 static __global__ void hand_over(int *flag,
-                                 int *out) /* a later block waits for an earlier one; all blocks are resident */
+                                 int *out) /* each block waits for the previous block; all blocks are resident */
 {
     if (blockIdx.x == 0) atomicExch(flag, 1);
     if (blockIdx.x == 1)
@@ -92,7 +92,7 @@ static __global__ void vote_kernel(unsigned *out)
 {
     int lane = threadIdx.x;
     out[lane] = __ballot_sync(0xffffffffu, lane % 3 == 0);
-    unsigned mine = lane < 12 ? 0x00000fffu : 0xfffff000u; /* two parts of the warp that diverge */
+    unsigned mine = lane < 12 ? 0x00000fffu : 0xfffff000u; /* two divergent parts of the warp */
     float v = (float)lane;
     if (lane < 12)
         for (int i = 0; i < 3; i++) v += __shfl_sync(mine, v, 11);
@@ -109,7 +109,7 @@ template <class T> static void test_shuffle()
             KLAUNCH((shuffle_kernel<T>), 1, 64, 0, 0, out.p, width, by);
             if (!dev_ok("shuffle")) return;
             std::vector<T> got = out.get();
-            for (int i = 0; i < 64; i++) { /* the CUDA programming guide, "Warp shuffle functions" */
+            for (int i = 0; i < 64; i++) { /* CUDA programming guide, "Warp shuffle functions" */
                 int lane = i % 32, start = lane / width * width, end = start + width;
                 int from[3] = {start + by % width, lane ^ by, lane + by};
                 if (from[1] >= end) from[1] = lane;
@@ -146,7 +146,7 @@ static __global__ void garbage(float *out, int *count)
     out[blockIdx.x * 40 + threadIdx.x] = s[threadIdx.x] + x[threadIdx.x] + (float)d[1];
     if (threadIdx.x < 3 && isnan(d[threadIdx.x])) atomicAdd(count, 1);
     __syncthreads();
-    s[threadIdx.x] = x[threadIdx.x] = 0; /* the next block must not see these values */
+    s[threadIdx.x] = x[threadIdx.x] = 0; /* values that must be invisible to the next block */
 }
 static __global__ void last_block(float *sum, float *part, int *done)
 {
@@ -207,7 +207,7 @@ static void test_memory()
     DG_CHECK(y.get()[1] == 1);
 }
 
-/* ---- ldmatrix bank conflicts: rows 64 bytes apart use the same banks, rows 80 bytes apart do not ---- */
+/* ---- bank conflicts of ldmatrix: a row pitch of 64 bytes causes conflicts, a pitch of 80 bytes does not ---- */
 
 template <int row_bytes> static __global__ void rows_kernel(uint32_t *out)
 {

@@ -1,4 +1,4 @@
-/* The simulator reports every kind of misuse with its source line, and continues. */
+/* Tests that the simulator reports every kind of misuse with its source line, and continues. */
 #include "reported.h"
 
 /* ---- barriers ---- */
@@ -153,7 +153,7 @@ static void test_shared(float *o)
     REPORTED("more than 8 cp.async groups", line_of[0], KLAUNCH(copy, 1, 32, 0, 0, o, x.p, 7));
 }
 
-/* Errors that sanitizers report, and which end the program, are tested in the plain flavour only. */
+/* Errors at which sanitizers end the program are tested only without sanitizers. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 static __global__ void overrun(int which, int by)
 {
@@ -170,7 +170,7 @@ static __global__ void pool_overrun()
     dev_pool pool;
     char *a = pool.take<char>(24), *b = pool.take<char>(16);
     a[0] = b[0] = 0;
-    if (threadIdx.x == 0) ((volatile char *)a)[32] = 1; /* the requested 24 bytes are rounded up to 32 */
+    if (threadIdx.x == 0) ((volatile char *)a)[32] = 1; /* an allocation of 24 bytes is rounded up to 32 bytes */
 }
 static __global__ void touch(volatile float *p, long i) { p[i] = 1; }
 static __attribute__((noinline)) float endless(volatile float *p, int depth)
@@ -196,14 +196,14 @@ static void test_stray_accesses(float *o)
     REPORTED("a null pointer", 0, KLAUNCH(touch, 1, 1, 0, 0, (float *)nullptr, 3L));
     REPORTED("of 400 bytes of device memory that were freed", 0, KLAUNCH(touch, 1, 1, 0, 0, o, (long)(freed - o)));
     REPORTED("stack is used up", 0, KLAUNCH(no_stack, 1, 1, 0, 0, o));
-    float *tail = nullptr; /* freeing memory checks the padding up to its 256-byte alignment */
+    float *tail = nullptr; /* cudaFree checks the padding up to the 256-byte alignment */
     DG_CHECK(cudaMalloc(&tail, 100) == cudaSuccess);
     KLAUNCH(touch, 1, 1, 0, 0, tail, 30L);
     REPORTED("written outside an allocation of 100 bytes, at byte 120", 0, cudaFree(tail));
 }
 #endif
 
-/* ---- arguments, checks, and what a report says ---- */
+/* ---- arguments, checks, and the text of reports ---- */
 
 struct by_value {
     int n;

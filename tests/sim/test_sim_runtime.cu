@@ -1,4 +1,4 @@
-/* The simulated runtime API: memory and its guards, errors and their injection, streams and events. */
+/* Tests the simulated runtime API: memory and its guard areas, errors and their injection, streams and events. */
 #include <sys/wait.h>
 #include <unistd.h>
 #include "calls.h"
@@ -47,7 +47,7 @@ static void test_memory()
     (void)cudaGetLastError();
 }
 
-/* Device memory is not accessible from the host, except under ThreadSanitizer: an access ends the program. */
+/* Checks that a host access to device memory ends the program, except with ThreadSanitizer. */
 static void test_guard()
 {
 #ifndef __SANITIZE_THREAD__
@@ -70,7 +70,7 @@ static void test_guard()
 
 static __global__ void broken_kernel() { __trap(); }
 
-/* Runs a small program that releases everything. Returns its first error. */
+/* Runs a small CUDA program, which releases all memory and handles. Returns its first error. */
 static cudaError_t program(float *result)
 {
     float *x = nullptr, *h = nullptr;
@@ -96,7 +96,7 @@ static void test_errors()
     OK(program(&result));
     long steps = sim::calls() - before;
     DG_CHECK(result == 3 && steps == 10);
-    for (long k = 1; k <= steps; k++) { /* each call fails once, and only this call returns the error */
+    for (long k = 1; k <= steps; k++) { /* each API call fails once, and only the failing call returns the error */
         sim::fail_call(k, cudaErrorDevicesUnavailable);
         result = 0;
         e = program(&result);
@@ -106,7 +106,7 @@ static void test_errors()
         DG_CHECK(cudaGetLastError() == cudaErrorDevicesUnavailable && cudaGetLastError() == cudaSuccess);
         sim::clear();
     }
-    sim::fail_call(4, cudaErrorECCUncorrectable); /* a sticky error: every later call fails */
+    sim::fail_call(4, cudaErrorECCUncorrectable); /* a sticky error: all later API calls fail */
     IS(program(&result), cudaErrorECCUncorrectable);
     IS(cudaDeviceSynchronize(), cudaErrorECCUncorrectable);
     IS(cudaGetLastError(), cudaErrorECCUncorrectable);
@@ -163,8 +163,7 @@ static void test_devices()
 
 static void stamp(void *data) { ++*(int *)data; }
 
-/* Results may be read only after waiting. In mode `deferred` no work runs before the wait; in other modes all work has
- * run. */
+/* Checks that in mode `deferred` no work runs before a call waits for it, and that in other modes work runs at once. */
 static void test_streams(bool deferred)
 {
     sim::opt.deferred = deferred;
@@ -192,15 +191,15 @@ static void test_streams(bool deferred)
         OK(cudaLaunchHostFunc(b, stamp, &stamps));
         DG_CHECK(deferred ? isnan(h[99]) && stamps == 0 : h[99] == 3 && stamps == 1);
         IS(cudaEventElapsedTime(&ms, begin, end), deferred ? cudaErrorNotReady : cudaSuccess);
-        OK(cudaStreamSynchronize(b)); /* the event makes b wait for a as well */
+        OK(cudaStreamSynchronize(b)); /* through the event, b also waits for a */
         DG_CHECK(h[0] == 3 && h[99] == 3 && stamps == 1);
         OK(cudaEventQuery(ready));
-        /* `end` was recorded after the kernel */
+        /* event `end` was recorded after the kernel */
         IS(cudaEventElapsedTime(&ms, begin, end), deferred ? cudaErrorNotReady : cudaSuccess);
         OK(cudaEventSynchronize(end));
         OK(cudaEventElapsedTime(&ms, begin, end));
         DG_CHECK(ms >= 0);
-        IS(cudaEventElapsedTime(&ms, begin, ready), cudaErrorInvalidResourceHandle); /* this event records no time */
+        IS(cudaEventElapsedTime(&ms, begin, ready), cudaErrorInvalidResourceHandle); /* event `ready` records no time */
 
         /* Pinned memory is read when the copy runs, pageable memory when the copy is requested. */
         std::vector<float> pageable(100, 5);
