@@ -68,7 +68,7 @@ typedef struct dcgan_job dcgan_job;         /* a network on a device */
 typedef struct {
     const char *device;    /* "auto" (the default), "cpu", "cuda" or "cuda:N" */
     const char *precision; /* "fp32", "fp64", "bf16" or "fp16"; default bf16 on GPUs since sm_80, else fp32 */
-    int threads;           /* CPU threads; 0: OMP_NUM_THREADS, else every core that the process may use */
+    int threads;           /* CPU threads; if 0, OMP_NUM_THREADS, else every core that the process may use */
 } dcgan_device;
 
 DCGAN_API dcgan_error dcgan_open(const dcgan_device *d, dcgan_backend **out); /* d NULL: the defaults */

@@ -219,7 +219,7 @@ void wgmma_barrier(cuda_block *b);       /* called when all threads of the block
 void wgmma_block_begin(cuda_block *b);
 void wgmma_block_end(const cuda_block *b);
 
-enum { ARENA = 640 * 1024, RED_ZONE = 64 }; /* ARENA: bytes for all shared memory of a block with red zones */
+enum { ARENA = 640 * 1024, RED_ZONE = 64 }; /* ARENA: bytes for a block's shared arrays with red zones */
 void arena_begin(cuda_block *b, size_t dynamic);
 void arena_end(cuda_block *b);
 bool copies_unfinished(const cuda_thread *t);
@@ -229,7 +229,7 @@ bool memory_free(void *p, bool host);
 bool memory_owns(const void *p, size_t bytes, bool host); /* true if one live allocation contains all bytes */
 bool memory_any(const void *p);                           /* true if p is in a live allocation */
 bool memory_freed(const void *p);                         /* true if p is in memory that was freed */
-bool memory_live(void *p, bool host);                     /* true if memory_alloc returned p, and p is not freed */
+bool memory_live(void *p, bool host);                     /* true if memory_alloc returned p, and p was not freed */
 void memory_open();                                       /* makes device memory accessible until memory_close */
 void memory_close();
 void memory_hide(bool hidden); /* makes device memory inaccessible to a running kernel */

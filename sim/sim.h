@@ -120,7 +120,7 @@ template <class F> static inline kernel_call call_of(const F &f)
     return {new F(f), [](void *what) { (*static_cast<F *>(what))(); },
             [](void *what) { delete static_cast<F *>(what); }};
 }
-/* CLUSTERED: blocks with equal x and y form a cluster. */
+/* Modes of a launch. In mode CLUSTERED, blocks with equal x and y form a cluster. */
 enum launch_mode { SERIAL, COOPERATIVE, CLUSTERED };
 cudaError_t launch(const launch_site &at, launch_mode mode, bool overlapping, dim3 grid, dim3 block, size_t shared,
                    cudaStream_t stream, kernel_call body);

@@ -1,6 +1,6 @@
 /* The instruction wgmma. As on the device, each warp computes its 16 rows independently, and only barriers order the
- * four warps. All four warps must pass equal arguments. Reference: PTX ISA, "Asynchronous Warpgroup Level Matrix
- * Multiply-Accumulate Operations"; g = lane / 4 and t = lane % 4. */
+ * four warps. All four warps must pass equal arguments. Layouts are those of "Asynchronous Warpgroup Level Matrix
+ * Multiply-Accumulate Operations" in the PTX ISA; g = lane / 4 and t = lane % 4. */
 #include "inside.h"
 
 namespace sim {

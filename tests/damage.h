@@ -10,7 +10,7 @@ typedef dg_err reader(const void *data, size_t n);
 
 /* An invalid file: `bytes` is the whole file or a patch at offset `at` of a valid file. */
 typedef struct {
-    const char *why; /* part of the error message; NULL: the reader accepts the file */
+    const char *why; /* part of the error message, or NULL if the reader accepts the file */
     const char *bytes;
     size_t n, at;
 } refusal;

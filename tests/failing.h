@@ -31,7 +31,7 @@ int nanosleep(const struct timespec *wanted, struct timespec *left)
     return 0;
 }
 
-/* Makes the k-th call of this kind fail from now on; `more`: all later calls of this kind fail, too. */
+/* Makes the k-th call of this kind from now on fail and, if `more`, all later calls of this kind. */
 static void arm(int kind, long k, bool more)
 {
     for (int i = 0; i < COUNTERS; i++) atomic_store(&calls[i], 0);

@@ -7,7 +7,7 @@
 /* Returns the number of processors that affinity mask and cgroups allow this process, at least 1. */
 int dg_cores(void);
 
-/* Returns the machine's memory plus swap in bytes; SIZE_MAX: unknown. */
+/* Returns the machine's memory plus swap in bytes, or SIZE_MAX if unknown. */
 size_t dg_machine_memory(void);
 
 size_t dg_machine_swap(void);

@@ -55,8 +55,8 @@ const char *dg_message(void);
 /* Formats a warning and passes it to the process's warning handler. */
 void dg_warn(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
 
-/* Sets the process's warning handler, before other threads start; NULL (the default) drops warnings. The text of a
- * warning has no newline. */
+/* Sets the process's warning handler, before other threads start. A NULL handler (the default) drops warnings. The text
+ * of a warning has no newline. */
 typedef void dg_on_warning(void *context, const char *text);
 void dg_set_warnings(dg_on_warning *f, void *context);
 

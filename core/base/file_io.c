@@ -29,7 +29,7 @@ typedef struct {
     const char *path, *name; /* `path` is as given; `name` is the last component of `real` */
     const char *real;        /* path, or the target if path is a symbolic link */
     char temp[NAME_MAX + 1];
-    const dg_directory *given; /* directory opened by the caller; NULL: the directory part of `path` */
+    const dg_directory *given; /* directory opened by the caller; if NULL, the directory part of `path` */
     int dir, fd;
     size_t bytes;
     bool replaces;

@@ -38,7 +38,7 @@ typedef struct {
     int fd, lock;
     const char *lock_name;
 } dg_directory;
-/* Like dg_write_atomic, for a file in the open directory `dir`; NULL: the directory part of `path`. */
+/* Like dg_write_atomic, for a file in the open directory `dir` or, if dir is NULL, in the directory of `path`. */
 dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_chunk *piece, int pieces);
 
 bool dg_may_pass(int error);
@@ -53,7 +53,7 @@ int dg_sync_directory(int dir);
 /* Removes the temporary files that killed runs left in the open directory. */
 void dg_sweep_temporaries(int dir);
 
-/* Opens a listing of the open directory from its beginning; NULL with errno. The caller closes it with closedir. */
+/* Opens the list of names in the open directory `dir`, or returns NULL with errno. The caller calls closedir. */
 DIR *dg_list_directory(int dir);
 
 /* Reads a whole regular file of at most `limit` bytes; never blocks on a FIFO. *data is malloc'd and ends with an

@@ -18,7 +18,7 @@
 #include <malloc.h>
 #endif
 
-enum { MOST_THREADS = 1024, STACK = 2 << 20 }; /* STACK: bytes per thread's stack if the address space is limited */
+enum { MOST_THREADS = 1024, STACK = 2 << 20 }; /* STACK: bytes of each thread's stack if the address space is limited */
 
 /* Reads a small file without malloc, because the caller reports a failed malloc. */
 static bool read_small(const char *path, char *text, size_t size)

@@ -41,7 +41,7 @@ static int start(int n, int *error)
     *error = pthread_attr_init(&attributes);
     if (*error) return 0;
     const size_t stack = stack_bytes();
-    if (stack) (void)pthread_attr_setstacksize(&attributes, stack); /* OpenMP, too, ignores too small a stack */
+    if (stack) (void)pthread_attr_setstacksize(&attributes, stack); /* like OpenMP, ignores too small a stack */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

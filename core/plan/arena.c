@@ -154,7 +154,7 @@ static int larger_first(const void *x, const void *y)
 }
 
 /* First fit: returns the lowest offset in the arena at which no placed tensor has an overlapping lifetime. apart:
- * result of dg_plan_apart; NULL: the ops run in plan order. */
+ * result of dg_plan_apart, or NULL if the ops run in plan order. */
 static size_t lowest_gap(const dg_arena *a, const sized *order, int placed, const dg_row *r, const bool *apart)
 {
     const bool *others = apart ? apart + (r - a->row) * a->rows : NULL;

@@ -42,7 +42,7 @@ struct dg_backend {
 
     /* Asynchronous copies; `host` is memory of alloc_host and must not change until the copy is done. An event (0 to
      * DG_EVENTS - 1) completes when all work that its stream got before record() is done. Work that a stream gets after
-     * wait() begins after the event. query() sets *yes if the event has completed; `wait`: query() blocks until
+     * wait() begins after the event. query() sets *yes if the event has completed; with `wait`, query() blocks until
      * then. */
     dg_err (*alloc_host)(dg_backend *, size_t bytes, void **mem);
     void (*release_host)(dg_backend *, void *mem);
@@ -66,7 +66,7 @@ struct dg_backend {
     /* runs the plan n times; if run_many is NULL, the caller calls run n times */
     dg_err (*run_many)(dg_backend *, struct dg_plan *, int n);
     dg_err (*run_op)(dg_backend *, const dg_op *, double *ms); /* runs one op and waits for it; ms may be NULL */
-    /* runs one launch and waits for it; NULL if the backend has no launches */
+    /* runs one launch and waits for it; run_launch is NULL if the backend has no launches */
     dg_err (*run_launch)(dg_backend *, const struct dg_plan *, int launch);
     dg_err (*sync)(dg_backend *);
 
@@ -83,7 +83,7 @@ typedef struct {
     int threads;
     dg_type real;
     const dg_variant *conv; /* variant for every convolution that it supports; NULL: by shape */
-    const char *isa;        /* instruction set; NULL: value of DCGAN_ISA, else this machine's fastest */
+    const char *isa;        /* instruction set; if NULL, the value of DCGAN_ISA, else this machine's fastest */
 } dg_cpu_options;
 
 dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out);
@@ -92,7 +92,7 @@ typedef struct {
     int device;
     dg_type real;   /* DG_F32 or DG_F64 (direct kernels only) */
     dg_math math;   /* DG_MATH_FP32, or with DG_F32 any dg_math that dg_math_on() accepts */
-    bool else_fp32; /* if the device does not support `math`, use DG_MATH_FP32 */
+    bool else_fp32; /* use DG_MATH_FP32 if the device does not support `math` */
     bool eager;     /* --no-graph: launch op by op, without a captured graph */
     unsigned fuse;
     const char *tuning;

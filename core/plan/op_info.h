@@ -17,7 +17,7 @@ typedef enum {
     DG_BYTE,
     DG_INDEX,
     DG_ONE_STEP,
-    DG_ALL_STEPS, /* DG_RING elements of type dg_metrics; an op writes some metrics of one element */
+    DG_ALL_STEPS, /* ring of DG_RING elements of type dg_metrics; an op writes some metrics of one element */
     DG_COUNTERS   /* DG_OP_COUNTERS counters (uint32_t), 0 before and after a GPU's launch; unused on CPUs */
 } dg_element;
 enum { DG_OP_COUNTERS = 2 };
@@ -50,7 +50,7 @@ struct dg_op_values;
 typedef struct dg_op_info {
     dg_operand operand[DG_MAX_OPERANDS + 1]; /* results are first, scratch is last; an unnamed operand ends the list */
     dg_shape_word shape[10];                 /* fields of the op's shape in the order of a tuning row */
-    /* Computes arguments that follow from the op's shape. Returns NULL, or static text: why the shape is invalid. */
+    /* Computes arguments that follow from the op's shape. Returns NULL, or the reason why the shape is invalid. */
     const char *(*complete)(dg_op *op);
     /* The product of the fields `wide` is the number of values that are contiguous in every operand, such as a pixel's
      * channels. Vector loads are possible if this number of values is a multiple of 16 bytes. */

@@ -73,7 +73,7 @@ typedef struct dg_plan {
     dg_op nowhere;   /* dummy op that dg_plan_add returns when memory runs out; dg_arena_place then fails */
     dg_arena *arena; /* shared, not owned */
     int id;
-    dg_launch *launch; /* the launches of all ops, in order; NULL if the backend does not fuse */
+    dg_launch *launch; /* the launches of all ops, in order; launch is NULL if the backend does not fuse */
     int launches;
     int row_counters; /* tensor with the counters of fused launches, -1: none */
     bool branches;    /* independent launches may run concurrently (branches.h) */
@@ -98,7 +98,7 @@ dg_err dg_arena_place(dg_arena *a, dg_plan *const *plans, int n, dg_backend *b);
 dg_err dg_arena_alloc(dg_arena *a, dg_backend *b);
 void dg_arena_free(dg_arena *a, dg_backend *b);
 
-/* Sets the pointers in every op's arguments; NULL for absent tensors. */
+/* Sets the pointers in every op's arguments, to NULL for absent tensors. */
 dg_err dg_plan_bind(dg_plan *p);
 void dg_plan_free(dg_plan *p);
 

@@ -36,11 +36,12 @@ typedef struct dg_variant {
     /* Sets the launch parameters in t for an op that check() accepts and that has no tuning row. If choose is NULL, the
      * launch parameters are the defaults of check(). */
     void (*choose)(const dg_op *op, dg_tune *t, const dg_gpu *gpu);
-    /* Counts the launch's work for predictions (core/plan/work.h). NULL: the launch is one memory-bound kernel. */
+    /* Counts the launch's work for predictions (core/plan/work.h). If work is NULL, one memory-bound kernel is
+     * assumed. */
     void (*work)(const dg_op *op, struct dg_work *w);
-    /* Returns the bytes of operand `scratch`. NULL: the op's dg_op_info.scratch applies. */
+    /* Returns the bytes of operand `scratch`. If scratch is NULL, the op's dg_op_info.scratch applies. */
     size_t (*scratch)(const dg_op *op, dg_type real);
-    /* CPU: returns the op's expected time as a number of operations at the peak rate. NULL: dg_op_flops. */
+    /* For CPUs: returns the op's expected time as a number of operations at the peak rate. NULL: dg_op_flops. */
     double (*arithmetic)(const dg_op *op);
     dg_fused_family fused;
     bool by_row; /* the variant is used only if a tuning file selects it */

@@ -25,13 +25,13 @@ enum { DG_TILED_K = 16, DG_TILED_PAD = 4 };
 #define DG_TILED_WORDS(m, n, m_rows, n_rows) (DG_TILED_SIDE(m, m_rows) + DG_TILED_SIDE(n, n_rows))
 
 /* Data gradient of variant thin: a block computes a box of rows x columns x images of positions (2x2 pixels of x),
- * SMALL for W <= 32. STEP: channels of y per pipeline stage. */
+ * SMALL for W <= 32. DG_THIN_DX_STEP: channels of y per pipeline stage. */
 #define DG_THIN_DX_SMALL 8, 8, 8
 #define DG_THIN_DX_LARGE 16, 32, 1
 enum { DG_THIN_SMALL = 32, DG_THIN_DX_STEP = 4 };
 
-/* 32-bit words of shared memory. LINE: a row of positions with its border. WORDS: a pipeline stage, which holds patches
- * of the images and weights. */
+/* 32-bit words of shared memory. LINE: words of a row of positions with its border. WORDS: words of a pipeline stage
+ * with patches of the images and weights. */
 #define DG_THIN_DX_LINE(cols) (((cols) + 2) * 4 + ((cols) + 2) / 4 * 4)
 #define DG_THIN_DX_WORDS(rows, cols, images) \
     ((images) * ((rows) + 2) * DG_THIN_DX_LINE(cols) + DG_THIN_DX_STEP * 16 * 4)

@@ -21,21 +21,21 @@ typedef struct dg_cost_part {
     double blocks;
     double steps, most; /* steps of the main loop in an average block, and in the longest block */
     double rest;        /* factor on the counts outside of the main loop: a block's part of a tile, images or weights */
-    const struct dg_counted *counted; /* counts of this kind of block; NULL: not looked up yet */
+    const struct dg_counted *counted; /* counts of this kind of block; if NULL, not looked up yet */
     double merged;                    /* number of partial sums that the last block adds */
 } dg_cost_part;
 
 enum { DG_COST_PARTS = 32 };
 
 /* Counts per block, as X(name), in warp instructions, clocks of a multiprocessor, or bytes. */
-#define DG_COUNTS(X)                                           \
-    X(instructions) /* of all pipes; 4 are issued per clock */ \
-    X(alu)                                                     \
-    X(fma) /* clocks, including integer multiply-adds */       \
-    X(xu)                                                      \
-    X(f64) /* clocks, at one fp64 lane per two fp32 lanes */   \
-    X(l1)  /* wavefronts of shared memory, L1 and shuffles */  \
-    X(products)                                                \
+#define DG_COUNTS(X)                                          \
+    X(instructions) /* of all pipes; max 4 per clock */       \
+    X(alu)                                                    \
+    X(fma) /* clocks, including integer multiply-adds */      \
+    X(xu)                                                     \
+    X(f64) /* clocks, at one fp64 lane per two fp32 lanes */  \
+    X(l1)  /* wavefronts of shared memory, L1 and shuffles */ \
+    X(products)                                               \
     X(l2) /* bytes that a block loads, each byte once */
 enum {
 #define X(name) DG_COUNT_##name,

@@ -33,8 +33,8 @@ typedef struct dg_machine {
     double bf16, fp16;  /* GFLOP/s of tensor cores with mma.sync; 0: no tensor cores */
     double triad, read; /* memory bandwidth in GB/s; triad counts three arrays */
     double array_mb;
-    double cache, cache_mb; /* GB/s and MB of the cache that holds the previous op's results; CPU: triad in the cores'
-                             * private caches; GPU: reads of L2 by all multiprocessors */
+    double cache, cache_mb; /* GB/s and MB of the cache that holds the previous op's results (measured by triad in
+                             * the private caches of CPU cores, or by reads of a GPU's L2) */
     double launch_us;       /* time of an empty kernel (GPU) or empty parallel loop (CPU) in a chain */
     dg_machine_costs costs;
     int rounds;
@@ -52,12 +52,12 @@ dg_err dg_machine_measure(dg_machine *m, dg_backend *b, int rounds);
 dg_err dg_machine_peak(dg_machine *m, dg_backend *b);
 
 bool dg_machine_known(int i, dg_type real, dg_machine *out);
-/* Finds a known GPU by its name or the end of its name ("h200", "rtx 4090"). DG_USAGE: unknown name; the message lists
- * the known names. */
+/* Finds a known GPU by its name or the end of its name ("h200", "rtx 4090"). DG_USAGE: the GPU is unknown; the message
+ * lists the known names. */
 dg_err dg_machine_find(const char *name, dg_type real, dg_machine *out);
 
 /* Finds an architecture ("sm_90" or "90") or a known GPU by name. For an architecture, sets only `arch` and `shared`.
- * DG_USAGE: unknown name; the message lists the known names. */
+ * DG_USAGE: the name is unknown; the message lists the known names. */
 dg_err dg_machine_arch(const char *name, dg_type real, dg_machine *out);
 
 /* Measures how many cores other processes use between the calls of dg_busy_start and dg_busy_foreign. */

@@ -38,7 +38,7 @@ typedef struct {
  * invalid rows, and the file, line and reason of the first invalid row. DG_DEVICE: out of memory. */
 dg_err dg_tune_parse(dg_tune_table *t, const char *text, const char *where, dg_type real, const dg_gpu *gpu);
 
-/* Like dg_tune_parse, for a file. DG_IO: the file cannot be read. */
+/* Like dg_tune_parse, for a file. DG_IO: the tuning file cannot be read. */
 dg_err dg_tune_read(dg_tune_table *t, const char *path, dg_type real, const dg_gpu *gpu);
 
 /* Returns the table's row for an op on an architecture, or NULL. The table owns the row. */

@@ -18,14 +18,14 @@ typedef struct {
     int lines, capacity;
 } dg_tune_file;
 
-/* Adds a comment at the top of the file. `text` is one line without a semicolon. */
+/* Adds a comment at the top of a tuning file. `text` is one line without a semicolon. */
 dg_err dg_tune_file_head(dg_tune_file *f, const char *text);
 
 /* Adds a row, which replaces an old row with equal op, shape and section unless the old row's time is shorter. */
 dg_err dg_tune_file_row(dg_tune_file *f, const char *section, const char *text);
 
-/* Adds the rows of a tuning file and the comments at its top. DG_USAGE: a row is invalid; the message has line and
- * reason. */
+/* Adds the rows of a tuning file and the comments at its top. DG_USAGE: a tuning row is invalid; the message has line
+ * and reason. */
 dg_err dg_tune_file_read(dg_tune_file *f, const char *path);
 
 dg_err dg_tune_file_text(const dg_tune_file *f, char **out);

@@ -85,7 +85,7 @@ static void what_is_not(float *o)
     REPORTED("exits without grid_dependency_wait", 0, KLAUNCH_AFTER(waits_in_part, 30, 32, 0, 0, o));
     REPORTED("grid_dependents_launch before grid_dependency_wait", line_of[0], KLAUNCH_AFTER(lets_go, 1, 32, 0, 0));
     REPORTED("not device memory", line_of[0], KLAUNCH_AFTER(loads_nothing, 1, 1, 0, 0, o, 1024L));
-#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer would report only races with writes */
+#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer reports these accesses only as races with writes */
     REPORTED("is read before grid_dependency_wait", line_of[0], KLAUNCH_AFTER(copies, 1, 1, 0, 0, o));
 #ifndef __SANITIZE_ADDRESS__
     for (unsigned blocks : {1u, 100u}) {

@@ -109,7 +109,7 @@ template <class T> static void test_shuffle()
             KLAUNCH((shuffle_kernel<T>), 1, 64, 0, 0, out.p, width, by);
             if (!dev_ok("shuffle")) return;
             std::vector<T> got = out.get();
-            for (int i = 0; i < 64; i++) { /* CUDA programming guide, "Warp shuffle functions" */
+            for (int i = 0; i < 64; i++) { /* as in the CUDA programming guide, "Warp shuffle functions" */
                 int lane = i % 32, start = lane / width * width, end = start + width;
                 int from[3] = {start + by % width, lane ^ by, lane + by};
                 if (from[1] >= end) from[1] = lane;

@@ -15,7 +15,7 @@
 static int number = -1; /* descriptor for the path "-" */
 static int asked;       /* number of calls of the rule for output files */
 static dg_err answer;
-static const char *comes; /* path of a file that another process creates just before the rename; NULL: none */
+static const char *comes; /* path of a file that another process creates just before the rename, or NULL */
 
 static int descriptor(const char *path) { return strcmp(path, "-") ? -1 : number; }
 

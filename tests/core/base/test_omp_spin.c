@@ -1,4 +1,4 @@
-/* The program restarts itself exactly once, with the OpenMP wait policy set. */
+/* Tests that a program restarts itself exactly once, with GOMP_SPINCOUNT set. */
 #include "core/base/omp_spin.h"
 
 #include <sys/wait.h>

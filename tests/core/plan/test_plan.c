@@ -233,7 +233,7 @@ int main(void)
     check_layout(&g);
     dg_job_free(&g);
 
-    /* a plan of the generator alone has no gradients and no D */
+    /* a plan for samples has no gradients and no D */
     build(&g, "dcgan32", (dg_job_options){.samples = 5});
     check_operands(&g.plan[DG_PLAN_SAMPLE]);
     DG_CHECK(g.plan[DG_PLAN_TRAIN].ops == 0);

@@ -89,7 +89,7 @@ static void check_by_hand(void)
     DG_CHECK(c.limit == DG_LIMIT_ISSUE && c.blocks == 1000);
     DG_NEAR(c.us, 2 + 2 * c.bound_us, 1e-6 * c.us);
     DG_NEAR(cost_of(row->kind, 1001, 3, &m).bound_us, one * 101 / 4 * 1e-3, 1e-3 * c.bound_us);
-    /* the longest block determines the time */
+    /* the longest block determines the launch's time */
     const double longest = row->longest[0] + 300 * row->longest[1];
     dg_cost_part tail = {.blocks = 10, .steps = 3, .most = 300};
     snprintf(tail.kind, sizeof tail.kind, "%s", row->kind);

@@ -61,7 +61,7 @@ typedef struct {
     dg_type real;
 } kernels;
 
-/* Opens a backend with kernels of an instruction set; NULL: this machine lacks the instruction set. */
+/* Opens a backend with kernels of an instruction set, or returns NULL if this machine lacks the instruction set. */
 static dg_backend *backend_of(const kernels *k, int threads, const dg_variant *variant)
 {
     dg_backend *b;
@@ -287,7 +287,7 @@ static void *numbers(size_t n, dg_type real)
 static void streams(const kernels *k, int d, int K, int S)
 {
     const int H = k->real == DG_F32 ? 512 : 256, W = 1028;
-    const int Ci = d ? 16 : 2, Co = d ? 2 : 16; /* the result is the larger tensor */
+    const int Ci = d ? 16 : 2, Co = d ? 2 : 16; /* makes the result the largest tensor */
     const dg_conv_args a = dg_ref_conv_shape(2, H, W, Ci, Co, K, S, 1);
     const size_t size = dg_type_bytes(k->real), pixels = (size_t)H * (size_t)W, x = pixels * (size_t)Ci,
                  y = pixels / (size_t)(S * S) * (size_t)Co;

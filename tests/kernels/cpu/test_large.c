@@ -6,7 +6,7 @@
 #include "kernels/ops/dropout/dropout.h"
 #include "large_pair.h"
 
-/* Compares the large with the small batch for `variant`; NULL: the variant that the backend selects. */
+/* Compares the large with the small batch for `variant` or, if NULL, the variant that the backend selects. */
 static void check(dg_op op, const dg_variant *variant, double within)
 {
     pair p = pair_of(op);

@@ -18,7 +18,7 @@ template <int WAY> static __global__ void halve_and_add(float *y, const float *x
     if (WAY == COPIES_EARLY) cp_async_wait<0>();
     __syncthreads();
     grid_dependency_wait();
-    grid_dependency_wait(); /* a second wait has no effect */
+    grid_dependency_wait(); /* a second wait for the previous launch has no effect */
     grid_dependents_launch();
     if (WAY == COPIES_LATE) cp_async_wait<0>();
     __syncthreads();

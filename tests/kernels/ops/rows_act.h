@@ -112,7 +112,7 @@ static op_shape bias_shapes[] = {
     {4, 13, 11, 64}, {2, 17, 19, 3}, {2, 17, 19, 67}, {2, 65, 67, 1}, {2, 65, 67, 4},   {5, 115, 117, 1},
 };
 
-/* Sets the activation and, for the gradient, sets db or removes it. */
+/* Sets the activation; some variations of the gradient have no db. */
 static void bias_set(dg_op *op, int variation)
 {
     dg_bias_act_args *a = &op->u.bias_act;

@@ -249,7 +249,7 @@ int main()
             tiles[k] = had ? had : tiles[k];
             tested += p.tested;
         }
-    const dg_gpu gpu = dev_gpu(200 << 10, DG_MATH_BF16); /* a smaller GPU does not have all tiles */
+    const dg_gpu gpu = dev_gpu(200 << 10, DG_MATH_BF16); /* a smaller GPU supports only some tiles */
     for (int k = 0; k < 2 && !dev_small() && gpu.arch >= 80 && gpu.shared == 200 << 10; k++)
         for (int tile = 0; tile < 2 * tiles[k]; tile++) {
             const bool small = tile & 1;
