@@ -133,7 +133,7 @@ static dg_err print_json(const job *j)
         (void)cJSON_AddStringToObject(rule, "end", t->ended);
         add_rows(rule, "rounds", j);
     } else add_rows(to, "sizes", j);
-    return dg_json_print(to);
+    return dg_json_print(stdout, to);
 }
 
 static dg_err report(const job *j)

@@ -249,7 +249,7 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
         cJSON_AddBoolToObject(row, "folder", d->skip[i].folder != 0);
         cJSON_AddItemToArray(list, row);
     }
-    return dg_json_print(j);
+    return dg_json_print(stdout, j);
 }
 
 /* Write a contact sheet of up to 64 images, evenly spaced in the dataset. */

@@ -37,7 +37,9 @@ static int put_character(FILE *to, const char *s)
         return n;
     }
     n = dg_utf8(s, &code);
-    fprintf(to, "\\u%04x", n ? code : 0xfffdu);
+    char escape[12];
+    snprintf(escape, sizeof escape, "\\u%04x", n ? code : 0xfffdu);
+    fputs(escape, to);
     return n ? n : 1;
 }
 
@@ -59,17 +61,17 @@ cJSON *dg_json_begin(void)
     return cJSON_CreateObject();
 }
 
-dg_err dg_json_print(cJSON *json)
+dg_err dg_json_print(FILE *to, cJSON *json)
 {
     char *text = dg_json_refused() == at_begin ? cJSON_Print(json) : NULL;
     cJSON_Delete(json);
     if (!text) return dg_fail(DG_DEVICE, "out of memory for the JSON text");
     /* escapes are valid here, because cJSON writes unprintable characters only inside strings */
     for (const char *s = text; *s;) {
-        if (*s == '\n' || *s == '\t') putchar(*s++);
-        else s += put_character(stdout, s);
+        if (*s == '\n' || *s == '\t') fputc(*s++, to);
+        else s += put_character(to, s);
     }
-    putchar('\n');
+    fputc('\n', to);
     cJSON_free(text);
     return DG_OK;
 }

@@ -21,7 +21,7 @@ void dg_json_text(FILE *to, const char *text);
 
 /* Make an empty object for dg_json_print. */
 struct cJSON *dg_json_begin(void);
-/* Print on stdout and free json. DG_DEVICE: an allocation of cJSON has failed since dg_json_begin. */
-dg_err dg_json_print(struct cJSON *json);
+/* Print and free json. DG_DEVICE: an allocation of cJSON has failed since dg_json_begin. */
+dg_err dg_json_print(FILE *to, struct cJSON *json);
 
 #endif

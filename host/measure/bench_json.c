@@ -128,5 +128,5 @@ dg_err dg_bench_json(const dg_machine *m, const dg_bench_model *r, int n, const 
     if (m->all > 0) add_machine(j, m);
     models = cJSON_AddArrayToObject(j, "models");
     for (int i = 0; i < n; i++) add_model(models, m, &r[i]);
-    return dg_json_print(j);
+    return dg_json_print(stdout, j);
 }

@@ -200,7 +200,7 @@ dg_err dg_info(const char *path, bool json)
     const bool told = !e || (e != DG_DEVICE && kind && !strcmp(kind, DG_INFO_RUN));
     dg_err printed = DG_OK;
     if (told && json) {
-        printed = dg_json_print(o);
+        printed = dg_json_print(stdout, o);
         return printed ? printed : e;
     }
     if (told && !print_object(o, 0)) printed = out_of_memory(path);
