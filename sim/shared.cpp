@@ -1,6 +1,6 @@
-/* Shared memory and asynchronous copies into it. The arena of a block is
+/* Shared memory and asynchronous copies into it. The shared memory of a block is laid out as
  *   dynamic | red zone | array | red zone | array | red zone ...
- * filled with 0xff (NaN as float and as bf16). ASan builds poison red zones; every build checks them when the block
+ * and filled with 0xff (NaN as float and as bf16). ASan builds poison red zones; every build checks them when the block
  * ends. */
 #include "inside.h"
 

@@ -24,9 +24,9 @@ void **dg_ref_pointer(const dg_op *op, int i);
  * share one copy. Returns NULL, or an error other than wrong values. */
 const char *dg_case_run(dg_backend *b, const dg_op *op);
 
-/* Functions of reference_cpu.c and case_cuda.cu for dg_case_run: memory, the number of guard bytes, whether real
- * operands start one value after an aligned address, and the selection of a variant (NULL, or the reason why the op
- * cannot run). dg_case_note receives each result, and NULL when the operands are released; dg_case_note returns NULL or
+/* Functions of reference_cpu.c and case_cuda.cu for dg_case_run. dg_case_guard: number of guard bytes. dg_case_offset:
+ * true if real operands start one value after an aligned address. dg_case_choose: returns NULL, or why the op cannot
+ * run. The function dg_case_note receives each result, and NULL when the operands are released; the result is NULL or
  * an error. */
 void *dg_case_memory(dg_backend *b, size_t bytes);
 void dg_case_release(dg_backend *b, void *p);

@@ -59,7 +59,7 @@ DIR *dg_list_directory(int dir);
 /* Reads a whole regular file of at most `limit` bytes; never blocks on a FIFO. *data is malloc'd and ends with an
  * additional NUL byte. Every error is DG_IO; the message has the path and the reason. */
 dg_err dg_read_file(const char *path, size_t limit, void **data, size_t *bytes);
-/* Like dg_read_file, for the last component of path in the open directory `dir`; -1: for path itself. */
+/* Like dg_read_file, for the last component of path in the open directory `dir`; if dir is -1, for path itself. */
 dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, size_t *bytes);
 /* Like dg_read_file_in, for a file that only dcgan writes: refuses a symbolic link. */
 dg_err dg_read_own_in(int dir, const char *path, size_t limit, void **data, size_t *bytes);
@@ -71,7 +71,7 @@ dg_err dg_read_text(int dir, const char *path, bool own, size_t limit, void **te
 /* Opens a file, of which dg_read_next reads exactly n bytes per call. The caller closes *fd, which is -1 after an
  * error. */
 dg_err dg_read_open(const char *path, size_t limit, int *fd, size_t *bytes);
-/* Like dg_read_open in directory `dir`, for a file that only dcgan writes: refuses a symbolic link. */
+/* Like dg_read_open, in directory `dir` and for a file that only dcgan writes: refuses a symbolic link. */
 dg_err dg_read_own_open(int dir, const char *path, size_t limit, int *fd, size_t *bytes);
 dg_err dg_read_next(int fd, const char *path, void *to, size_t n);
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /* X(NAME, word in model files, ONNX operator ("": none), FLOPs per value of act, FLOPs per value of act_dx, factor,
- *   from_y, fused). If act(z) = z for z > 0, else factor * z, then factor is an expression in `slope`; else it is NAN.
+ *   from_y, fused). The factor of act(z) = z if z > 0, else factor * z, may use `slope`; NAN: act has another form.
  *   from_y: act_dx can compute act' from the activation's output y. fused: the fused CUDA kernels support the
  *   activation (kernels/fused/fuse.cuh). */
 #define DG_ACTS(X)                                          \

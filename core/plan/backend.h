@@ -52,9 +52,9 @@ struct dg_backend {
     dg_err (*wait)(dg_backend *, dg_stream, int event);
     dg_err (*query)(dg_backend *, int event, bool wait, bool *yes);
 
-    /* refuses(), called before tensors are placed, fills in op->tune and returns NULL, or the reason why the op cannot
-     * run (static text). choices() writes at most `room` variants that can run the op to `out` and returns their
-     * number. choices is NULL if only the variant that refuses() selects can run an op. */
+    /* Before tensors are placed, refuses() fills in op->tune and returns NULL, or (static) why the op cannot run.
+     * The function choices() writes at most `room` variants that can run the op to `out` and returns their number;
+     * choices is NULL if only the variant that refuses() selects can run an op. */
     const char *(*refuses)(dg_backend *, dg_op *);
     int (*choices)(dg_backend *, const dg_op *, dg_tune *out, int room);
     size_t (*scratch)(dg_backend *, const dg_op *);
@@ -70,9 +70,9 @@ struct dg_backend {
     dg_err (*run_launch)(dg_backend *, const struct dg_plan *, int launch);
     dg_err (*sync)(dg_backend *);
 
-    /* For `dcgan profile` and `tune`. time_plan() runs the plan once and returns ms per op. time_op() measures each of
-     * n runs of an op; on a GPU, time_op() overwrites the cache before each run. measure() measures the device's limits
-     * (machine.h) `rounds` times and keeps the best; rounds 0: only the arithmetic peak. */
+    /* For `dcgan profile` and `tune`: time_plan() runs the plan once and returns ms per op. Each of n runs of an op is
+     * timed by time_op(), which first overwrites a GPU's cache. The function measure() measures the device's limits
+     * (machine.h) `rounds` times and keeps the best; with rounds = 0 it measures only the arithmetic peak. */
     dg_err (*time_plan)(dg_backend *, struct dg_plan *, double *ms);
     dg_err (*time_op)(dg_backend *, const dg_op *, int n, double *ms);
     dg_err (*measure)(dg_backend *, struct dg_machine *, int rounds);

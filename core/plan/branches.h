@@ -22,8 +22,8 @@ int dg_plan_pieces(const dg_plan *p);
  * p->branches is false, the launches form one chain. DG_DEVICE: out of memory. */
 dg_err dg_plan_branch(const dg_plan *p, dg_branched *out);
 
-/* Finds, before tensors are placed, which pairs may share memory. *out: matrix [tensor][tensor], freed by the caller;
- * an entry is true if the launches that use the two tensors never run concurrently. DG_DEVICE: out of memory. */
+/* Finds, before tensors are placed, which pairs of tensors may share memory. *out: matrix [tensor][tensor], freed by
+ * the caller; an entry is true if no launches that use the two tensors run concurrently. DG_DEVICE: out of memory. */
 dg_err dg_plan_apart(const dg_plan *p, bool **out);
 
 /* Counts the kernels in the longest chain of dependent launches. DG_DEVICE: out of memory. */

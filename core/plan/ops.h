@@ -180,7 +180,7 @@ typedef struct {
 
 /* Mean cross entropy of softmax by class index with label smoothing s (Szegedy et al. 2016; 0: none), and its gradient.
  * Let m be the largest logit of a row, and q_c = (1 - s) [c == label] + s / C.
- *   Then p_c = exp(l_c - m) / sum exp(l - m), and dlogit = (p - q) / N.
+ *   Softmax is p_c = exp(l_c - m) / sum exp(l - m), and dlogit = (p - q) / N.
  *   `each` stores the loss of each row, log sum exp(l - m) - sum_c q_c (l_c - m).
  * The loss is the mean of `each`, summed in double in index order. Metric `right` is the accuracy; of equal largest
  * logits the first is the prediction. If a row has a NaN or its largest logit is infinite, its loss is NaN and its

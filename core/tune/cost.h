@@ -3,10 +3,10 @@
  *
  * A launch consists of parts; a part is all blocks of one kind (kernels/fused/predict_plan.h). For each kind of block,
  * core/tune/counts.csv has the instructions and bytes of a block: a fixed number and a number per step of the main
- * loop. `scripts/ptx-count --renew` writes counts.csv with a PTX interpreter. The cost model computes two times:
- * bound: the longest of the times of the pipes, L1 and tensor cores, on the multiprocessor with most blocks (whole
- *   waves); of L2; of memory, if the launch does not fit the cache; and of the longest block (its tail).
- * estimate: the bound at the lower rates that a kernel with fewer warps reaches, plus the cost of a launch. */
+ * loop. `scripts/ptx-count --renew` writes counts.csv with a PTX interpreter. The cost model computes a bound and an
+ * estimate. The bound is the longest of these times: pipes, L1 and tensor cores on the multiprocessor with most blocks;
+ * L2; memory, if the launch does not fit the cache; the longest block.
+ * The estimate is the bound at the lower rates that a kernel with fewer warps reaches, plus the cost of a launch. */
 #ifndef DG_COST_H
 #define DG_COST_H
 

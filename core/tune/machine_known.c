@@ -38,8 +38,8 @@ static const gpu list[] = {
 #define MEMORY 0.9
 #define UNDER_LOAD (1755. / 1980)
 
-/* These constants are estimates, which step `model` of scripts/gpu-check measures (kernels/cuda/cuda_limits.cu). With
- * two warps per scheduler, loops of convolutions issued one instruction per five clocks on an H100. */
+/* Estimates of constants that step `model` of scripts/gpu-check measures (kernels/cuda/cuda_limits.cu). With two warps
+ * per scheduler, loops of convolutions issued one instruction per five clocks on an H100. */
 static const dg_machine_costs assumed = {
     .after_us = LAUNCH_US, .last_us = 1.2, .l1 = 0.8, .l2 = 0.8, .tensor = 0.9, .issued = {0.35, 0.6, 0.75, 0.85}};
 

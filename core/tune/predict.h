@@ -2,12 +2,12 @@
  *   us = launch + max(arithmetic, memory)
  * The time of a GPU's fused launch is computed from counts (cost.h) and assigned to the main op of the launch. For
  * unfused ops, and for launches without counts, formulas predict three terms.
- * launch: number of the op's kernels, times the time of an empty kernel in a chain (machine.launch_us).
- * arithmetic: number of products / (the machine's peak rate * the efficiency of the variant's inner loop). On a GPU,
- * the multiprocessor with the most tiles determines the time (wave quantisation), and fewer warps lower the rate. On
- * the CPU, the products and transforms of Winograd's algorithm are counted.
- * memory: the larger of two times: reading and writing the operands once, from memory or, if they fit, from the last
- *   cache; and the loads of all blocks through that cache, because tiles re-read operands.
+ * Launch time is the number of the op's kernels times the time of an empty kernel in a chain (machine.launch_us).
+ * Arithmetic time is the number of products / (the machine's peak rate * the efficiency of the variant's inner loop).
+ * On a GPU, the multiprocessor with the most tiles determines the time (wave quantisation), and fewer warps lower the
+ * rate. On the CPU, the products and transforms of Winograd's algorithm are counted.
+ * Memory time is the time for reading and writing all operands once, from the last cache if they fit, else from memory.
+ * If the loads of all blocks through the last cache take longer, because tiles re-read operands, their time is used.
  * The efficiencies are constants in core/tune/predict_cpu.c and core/tune/predict_gpu.c. `dcgan profile` prints
  * predicted and measured times. */
 #ifndef DG_PREDICT_H

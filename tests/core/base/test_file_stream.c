@@ -1,5 +1,5 @@
-/* Outputs that are not regular files: descriptors, FIFOs, devices and links. Also, outputs that the rule for output
- * files (dg_output_rule) refuses. */
+/* Outputs that are not regular files: descriptors, FIFOs, devices and links. The test includes outputs that the rule
+ * for output files (dg_output_rule) refuses. */
 #include "core/base/file_io.h"
 
 #include <errno.h>
