@@ -117,7 +117,7 @@ typedef dcgan_images dcgan_pictures; /* the name before 0.1.0 */
  * program that dcgan_training lacks, such as --loss and --r1, have their defaults. */
 DCGAN_API dcgan_error dcgan_train(dcgan_backend *b, const dcgan_training *t, const dcgan_images *p, dcgan_job **out);
 
-/* Resumes training from a checkpoint, with the checkpoint's model and seed instead of t's. Options of the program that
+/* Resumes training from a checkpoint, whose model and seed replace those in t. Options of the program that
  * dcgan_training lacks have their defaults. Warns if the images differ from the dataset of the checkpoint. */
 DCGAN_API dcgan_error dcgan_resume(dcgan_backend *b, const char *checkpoint, const dcgan_training *t,
                                    const dcgan_images *p, dcgan_job **out);
@@ -130,7 +130,7 @@ DCGAN_API dcgan_error dcgan_step(dcgan_job *job, int n);
 DCGAN_API dcgan_error dcgan_metric(const dcgan_job *job, const char *name, double *value);
 DCGAN_API const char *dcgan_metric_name(const dcgan_job *job, int i); /* NULL past the last */
 
-/* Saves a checkpoint atomically. The program dcgan and dcgan_resume() resume from it with identical results. */
+/* Saves a checkpoint atomically. The program dcgan and dcgan_resume() can resume training from the file. */
 DCGAN_API dcgan_error dcgan_save(dcgan_job *job, const char *path);
 
 #ifdef __cplusplus

@@ -8,7 +8,7 @@
 
 typedef std::function<void()> task;
 
-/* A stream queues its work; `done` of `issued` queued items have run. */
+/* A stream, which queues its work. done: number of items that have run, among `issued` queued items. */
 struct CUstream_st {
     bool blocking = true;
     std::deque<task> work;

@@ -251,7 +251,7 @@ __attribute__((unused)) static blob jpeg_by_libjpeg(const jpeg_spec *s, const ui
     c.comp_info[0].h_samp_factor = s->h > 0 ? s->h : 1;
     c.comp_info[0].v_samp_factor = s->v > 0 ? s->v : 1;
     for (int i = 1; i < c.num_components; i++) c.comp_info[i].h_samp_factor = c.comp_info[i].v_samp_factor = 1;
-    if (s->components == 4) { /* K (black) has the sampling factors of the first component */
+    if (s->components == 4) { /* the black component has the sampling factors of the first component */
         c.comp_info[3].h_samp_factor = c.comp_info[0].h_samp_factor;
         c.comp_info[3].v_samp_factor = c.comp_info[0].v_samp_factor;
     }

@@ -34,7 +34,7 @@ enum {
 
 static inline DG_HD uint64_t dg_subsequence(int stream, uint64_t step) { return (uint64_t)stream << 56 | step; }
 
-/* One round of Philox; the increments of the round keys are the golden ratio and sqrt(3) - 1. */
+/* One round of Philox; the key increments per round are the bits of the golden ratio and of sqrt(3) - 1. */
 enum { DG_PHILOX_ROUNDS = 10 };
 static inline DG_HD void dg_philox_round(uint32_t c[4], uint64_t seed, uint32_t round)
 {
@@ -56,7 +56,7 @@ static inline DG_HD void dg_philox(uint32_t out[4], uint64_t seed, uint64_t subs
 }
 
 /* Computes four independent N(0, 1) floats from the four words of a Philox block, by Box-Muller with cuRAND's scaling:
- * words 0 and 1 give normals 0 and 1, words 2 and 3 give normals 2 and 3. Agrees with curand_normal4 to a few ulp. */
+ * words 0 and 1 give normals 0 and 1, words 2 and 3 give normals 2 and 3. Equals curand_normal4 up to a few ulp. */
 void dg_normal4(float out[4], uint64_t seed, uint64_t subsequence, uint64_t block);
 
 void dg_random_bytes(void *out, size_t bytes, uint64_t seed, uint64_t subsequence);

@@ -9,7 +9,7 @@
 
 int64_t dg_gather_record(const dg_gather_args *a, dg_type real, bool labels);
 
-/* True if the dataset has no labels and pixels are scaled to -1 .. 1, as fused kernels require. */
+/* True if op gather reads no labels and scales pixels to -1 .. 1, as fused kernels require. */
 bool dg_gather_is_signed(const dg_gather_args *a);
 
 #endif

@@ -22,7 +22,7 @@ typedef enum {
 } dg_element;
 enum { DG_OP_COUNTERS = 2 };
 
-/* An integer in an op's argument struct: its offset and its size (4 or 8 bytes; 0: no integer). */
+/* An integer in an op's argument struct: offset and size in bytes (4 or 8; 0: no integer). */
 typedef struct {
     uint16_t at, bytes;
 } dg_field;

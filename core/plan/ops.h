@@ -75,7 +75,7 @@ typedef struct {
 } dg_norm_stats_args;
 
 /* Batch norm statistics in evaluation mode: mean = running_mean, rstd = 1/sqrt(running_var + eps).
- * mean, rstd (1, C); running_mean, running_var (C), only read. */
+ * Shapes: mean, rstd (1, C); running_mean, running_var (C), only read. */
 typedef struct {
     void *mean, *rstd;
     void *running_mean, *running_var;
@@ -186,7 +186,7 @@ typedef struct {
  * logits the first is the prediction. If a row has a NaN or its largest logit is infinite, its loss is NaN and its
  * prediction wrong.
  * Writes ring[step % DG_RING].value[loss] and .value[right] if ring is not NULL. If label is NULL, only p is written.
- * logit (N, C); label (N), 0 to C - 1, or NULL; outputs or NULL: dlogit, p (N, C), each (N), ring (DG_RING rows). */
+ * Shapes: logit (N, C); label (N), 0 to C - 1, or NULL; outputs or NULL: dlogit, p (N, C), each (N), ring (DG_RING). */
 typedef struct {
     void *dlogit;
     void *p;

@@ -8,7 +8,8 @@
 #include "core/plan/ops.h"
 
 /* Variant tiled: results per block (pixels x channels; weight gradient dw: channels x taps and channels), written as
- * tile=128x64, and results per thread. The number of threads per block is their quotient. dw has only square tiles. */
+ * tile=128x64, and results per thread. Threads per block = results per block / results per thread. Tiles of dw are
+ * square. */
 #define DG_TILED_SQUARE(X) \
     X(128, 128, 8, 8)      \
     X(64, 64, 8, 4)        \

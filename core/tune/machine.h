@@ -56,8 +56,8 @@ bool dg_machine_known(int i, dg_type real, dg_machine *out);
  * lists the known names. */
 dg_err dg_machine_find(const char *name, dg_type real, dg_machine *out);
 
-/* Finds an architecture ("sm_90" or "90") or a known GPU by name. For an architecture, sets only `arch` and `shared`.
- * DG_USAGE: the name is unknown; the message lists the known names. */
+/* Finds an architecture ("sm_90" or "90") or a known GPU by name. For an architecture, sets only out->arch and
+ * out->shared. DG_USAGE: the name is unknown; the message lists the known names. */
 dg_err dg_machine_arch(const char *name, dg_type real, dg_machine *out);
 
 /* Measures how many cores other processes use between the calls of dg_busy_start and dg_busy_foreign. */

@@ -90,7 +90,7 @@ static void check_gpu(void)
     DG_NEAR(dg_predict_gpu(&op, 9e6, &m).memory_us, (9e6 + dg_work_of(&op, DG_F32).moved) / 1e5, 1e-6);
     op = (dg_op){.kind = DG_OP_act, .tune = {.variant = &dg_vector, .block = 256}};
     op.u.act.n = 1000;
-    DG_NEAR(dg_predict_gpu(&op, 5e5, &m).memory_us, 5e5 / 400e3, 1e-9); /* the data fits into the cache */
+    DG_NEAR(dg_predict_gpu(&op, 5e5, &m).memory_us, 5e5 / 400e3, 1e-9); /* the op's data fits into the cache */
     DG_NEAR(dg_predict_gpu(&op, 5e6, &m).memory_us, 5e6 / 100e3, 1e-9);
 }
 

@@ -71,7 +71,7 @@ static bool updates(const dg_plan *p, int launch)
 }
 
 /* Returns the number of launches that read weights before they wait for the previous launch. Checks that the two
- * launches before each of these launches do not write weights. */
+ * launches before such a launch do not write weights. */
 static int check_early(const dg_plan *p)
 {
     int early = 0;

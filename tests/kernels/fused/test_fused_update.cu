@@ -47,7 +47,7 @@ struct side {
     dg_prologue s = {};
     int N, H, W, C, groups;
     int64_t norm = 0;           /* index of gamma in the weights; beta follows gamma */
-    fused_tensor dy, pre, left; /* left: the gradient before the norm, or dy */
+    fused_tensor dy, pre, left; /* left: the operand's gradient before the norm, or dy */
     std::vector<float> mean, rstd;
     dev_buffer<float> means, rstds, totals, dense;
     dev_buffer<uint16_t> factors;

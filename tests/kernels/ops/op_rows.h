@@ -167,7 +167,7 @@ static inline dg_op op_make(const op_row *r, dg_op_kind kind, const int *shape, 
     return op;
 }
 
-/* "cpu avx2 fp32: bias_act N=2 H=3 W=1 C=5, variation 2" */
+/* Returns a name such as "cpu avx2 fp32: bias_act N=2 H=3 W=1 C=5, variation 2". */
 static inline const char *op_text(const dg_backend *b, const dg_op *op, int variation)
 {
     static char text[240];

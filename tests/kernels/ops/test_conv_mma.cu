@@ -12,7 +12,7 @@ extern "C" {
 #include "tests/reference_conv.h"
 }
 
-/* Shapes N, H, W, Ci, Co; bit set of ops (1 fwd, 2 dx, 4 dw); K and S unless 4 and 2; padding is half of K. */
+/* Shapes N, H, W, Ci, Co, bit set of ops (1 fwd, 2 dx, 4 dw), and K and S unless 4 and 2; padding is half of K. */
 static const int shapes[][8] = {
     {1, 4, 4, 16, 16, 7},
     {3, 8, 8, 32, 16, 7},
