@@ -37,7 +37,7 @@ typedef struct {
     unsigned did; /* changes made by decoding, as in dg_decoded */
     int file_W, file_H, C;
     uint8_t *first;    /* address in the image of pixel (0, 0) of the file */
-    ptrdiff_t x, y;    /* distances in `out`, in bytes, of adjacent pixels of a file's row, and of adjacent rows */
+    ptrdiff_t x, y;    /* bytes in `out` from a pixel to the next of its row in the file, and from a row to the next */
     dg_fitter *fitter; /* resizes the rows; NULL without resizing */
     bool back_x, back_y;
     uint8_t *row[2]; /* scratch, (file_W, 4) each */

@@ -8,7 +8,8 @@
 #include "host/options/options.h"
 #include "host/figure/images.h"
 
-#define SAME(name) static_assert((int)DCGAN_##name == (int)DG_##name, "include/dcgan.h and core/base/err.h")
+#define SAME(name) \
+    static_assert((int)DCGAN_##name == (int)DG_##name, "include/dcgan.h and core/base/err.h have different codes")
 SAME(OK);
 SAME(FAILED);
 SAME(USAGE);

@@ -2,9 +2,10 @@
  * gradient. At stride 1, the data gradient is a forward pass with reversed taps and transposed weights. The main loop
  * is dg_mma_run of conv_mma.cuh. Template parameter G: a dg_odd_tile.
  *
- * K = 3: cells are 4x4 in all maps, because cells of 4x4 waste the least work in maps of 7x7 or 14x14. Loading the
- * cells' borders costs little compared with loading the weights. Weights are loaded in groups of three taps. K = 1: a
- * piece is 64 consecutive positions, which may span rows and images; a step has up to four products, each of a pair of
+ * K = 3: a cell has 4x4 positions in all maps, because cells of this size waste the least work in maps of 7x7 or 14x14.
+ * Loading the pixels around each cell costs little compared with loading the weights. Weights are loaded in groups of
+ * three taps.
+ * K = 1: a piece is 64 consecutive positions, which may span rows and images; a step has up to four products, each of a pair of
  * planes. The stride determines only which pixel a position reads. The data gradient also writes the zeros between
  * pixels. Tile: 128 positions x 64 channels (K = 3), or 128 positions x 128 channels (K = 1).
  * Shared memory: 34 KB (K = 3) or 70 KB (K = 1).
