@@ -18,9 +18,9 @@
  *   calls                      prints at the end the number of API calls and of launched graphs
  *   fault=OP:N:CODE            the N-th kernel that runs for op OP ends with device error CODE
  *   refuse=OP:N:CODE           the N-th launch for op OP fails with error CODE
- * AddressSanitizer detects every access outside of a shared array or an allocation. ThreadSanitizer sees every CUDA
- * thread as a thread. Only barriers, __syncwarp, grid barriers and atomics order the accesses of CUDA threads, so that
- * ThreadSanitizer finds races under any schedule. */
+ * With AddressSanitizer, shared arrays have red zones, and accesses outside of device allocations are reported. With
+ * ThreadSanitizer, every CUDA thread is a thread, and only barriers, __syncwarp, grid barriers and atomics order the
+ * accesses of CUDA threads, so that races are found under any schedule. */
 #ifndef SIM_H
 #define SIM_H
 
