@@ -6,10 +6,11 @@
 
 /* X(name, help). By default every fusion is on; a user can switch a fusion off to find a fault. The fusions `overlap`
  * and `branches` only change when a kernel begins. */
-#define DG_FUSIONS(X)                                                                                       \
-    X(convs, "convolutions with norm, activation, noise, image loads, the loss of D, and their gradients")  \
-    X(update, "all weight gradients of a network and Adam")                                                 \
-    X(overlap, "start of a fused kernel before the previous kernel has ended (sm_90 and newer); same bits") \
+#define DG_FUSIONS(X)                                                                                                \
+    X(convs,                                                                                                         \
+      "convolutions and their gradients with the ops next to them: norm, activation, noise, image loads, loss of D") \
+    X(update, "all weight gradients of a network and Adam")                                                          \
+    X(overlap, "start of a fused kernel before the previous kernel has ended (sm_90 and newer); same bits")          \
     X(branches, "independent kernels run concurrently; same bits")
 enum {
 #define X(name, help) DG_FUSE_##name##_bit,

@@ -29,8 +29,7 @@ static dg_err put_state(dg_job *job, const dg_loader *f, const dg_position *at, 
 dg_err dg_epoch_begin(dg_job *job, dg_loader *f, const dg_position *at, const double lr[DG_NETS_MAX])
 {
     const dg_err e = dg_loader_epoch(f, at->epoch, place_of(f, at));
-    return e || job->o.schedule > 0 ? e
-                                    : put_state(job, f, at, lr); /* dg_epoch_steps writes the states of a schedule */
+    return e || job->o.schedule > 0 ? e : put_state(job, f, at, lr); /* with a schedule, each step has its own state */
 }
 
 dg_err dg_epoch_steps(dg_job *job, dg_loader *f, dg_position *at, const double lr[DG_NETS_MAX], int n)

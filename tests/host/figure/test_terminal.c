@@ -55,7 +55,8 @@ static void blocks(int C)
 static void sixels(int C)
 {
     dg_image im = make(C);
-    const char *s = draw(&im, DG_TERMINAL_SIXEL, 1); /* one column has 10 pixels, so the image is not enlarged */
+    /* a terminal of one column has room for 10 pixels: no enlargement */
+    const char *s = draw(&im, DG_TERMINAL_SIXEL, 1);
     static int color[256][3], pixel[12][16];
     int w = 0, h = 0, n = 0, x = 0, top = 0, now = 0, most = 0;
     memset(pixel, -1, sizeof pixel);

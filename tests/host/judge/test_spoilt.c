@@ -87,7 +87,7 @@ static const struct {
     const char *name;
     void (*spoil)(uint8_t *y, const uint8_t *x, int i);
     int modes;      /* number of different images in the degraded set; 0: no image repeats */
-    const char *by; /* this metric must be worse than `times` its real-vs-real baseline */
+    const char *by; /* the metric whose value must exceed `times` x its real-vs-real baseline */
     double times;
 } spoilt[] = {
     {"blurred", blur, 0, "swd_full", 2},

@@ -5,9 +5,10 @@
  * K = 3: a cell has 4x4 positions in all maps, because cells of this size waste the least work in maps of 7x7 or 14x14.
  * Loading the pixels around each cell costs little compared with loading the weights. Weights are loaded in groups of
  * three taps.
- * K = 1: a piece is 64 consecutive positions, which may span rows and images; a step has up to four products, each of a pair of
- * planes. The stride determines only which pixel a position reads. The data gradient also writes the zeros between
- * pixels. Tile: 128 positions x 64 channels (K = 3), or 128 positions x 128 channels (K = 1).
+ * K = 1: a piece is 64 consecutive positions, which may span rows and images. A step has up to four products, each
+ * of a pair of planes. The stride determines only which pixel a position reads. The data gradient also writes the
+ * zeros between pixels.
+ * Tile: 128 positions x 64 channels (K = 3), or 128 positions x 128 channels (K = 1).
  * Shared memory: 34 KB (K = 3) or 70 KB (K = 1).
  * Registers: 176 to 196.
  * Bound by: the L2 cache, because weights and values are fp32 in memory. */
