@@ -3,8 +3,8 @@
  * DG_FP to a name, as in dg_cpu_conv_fwd_avx512_f32. The file kernels/ops/cpu_table.c collects each pair's kernels in a
  * table.
  *
- * Kernels divide OpenMP work into pieces by shapes only, never by the number of threads. Floating-point sums across
- * pieces are added in a fixed order. */
+ * How a kernel divides its work depends on shapes only, never on the number of OpenMP threads. Partial sums are added
+ * in a fixed order. */
 #ifndef DG_CPU_H
 #define DG_CPU_H
 
@@ -32,9 +32,9 @@ typedef struct {
     size_t (*scratch[DG_OP_KINDS])(const dg_op *op);
     void (*choose[DG_OP_KINDS])(dg_op *op, const dg_variant *asked);
 
-    /* Functions that `dcgan bench` measures (kernels/ops/peak/peak.c). The function `fma` runs on the calling thread
-     * and returns its number of operations. All threads compute out = left + right / 2 (`triad`) or the sum of `in`
-     * (`read`). The array size n must be a multiple of 4096. */
+    /* Functions that `dcgan bench` measures (kernels/ops/peak/peak.c). The function `fma` runs in the calling thread
+     * and returns the number of operations. The function `triad` computes out = left + right / 2, `read` the sum of
+     * `in`, both in all threads. The array size n must be a multiple of 4096. */
     double (*fma)(int64_t loops, double *sink);
     void (*triad)(void *out, const void *left, const void *right, int64_t n);
     double (*read)(const void *in, int64_t n);

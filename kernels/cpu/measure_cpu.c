@@ -11,7 +11,7 @@ static void keep_best(double *best, double value)
     if (value > *best) *best = value;
 }
 
-/* Returns the GFLOP/s of `threads` threads. A measurement takes few milliseconds, so it is rarely interrupted. */
+/* Returns the GFLOP/s of `threads` threads. A measurement takes a few milliseconds, so interrupts rarely disturb it. */
 static double fma_burst(const dg_cpu_table *table, int threads)
 {
     double flops = 0, first = 0, last = 0, sink = 0;

@@ -12,7 +12,7 @@ bool dg_cuda_covers(int major, int minor);
 
 bool dg_cuda_has_wgmma(void);
 
-/* Returns text for messages such as "sm_75, sm_80 and what is newer than sm_80". */
+/* Returns the supported GPUs as text, for example "sm_75, sm_80 and GPUs newer than sm_80". */
 const char *dg_cuda_built_for(void);
 
 void dg_cuda_uncovered(char *out, size_t size, int major, int minor);

@@ -9,9 +9,9 @@ typedef struct {
     dg_plan *p;
     int pieces;
     dg_branched *at;
-    cudaEvent_t *ended; /* event after each op or fused launch (piece) of the plan; NULL: no branch waits */
+    cudaEvent_t *ended; /* event after each piece (op or fused launch) of the plan; NULL: no branch waits */
     cudaEvent_t begun;
-    int tail[DG_BRANCHES]; /* index in the plan of each branch's last op or fused launch; -1: none */
+    int tail[DG_BRANCHES]; /* index of each branch's last piece; -1: none */
 } recording;
 
 static void stop(recording *r)
@@ -67,8 +67,8 @@ static dg_err record_piece(recording *r, int i)
         waits++;
     }
     if (b->branch && b->after[b->branch] < 0 && !waits++) TRY(c, r->p->name, cudaStreamWaitEvent(stream, r->begun, 0));
-    /* A launch may begin early only directly after the plan's previous launch. The order of launches decides what a
-     * kernel may read before grid_dependency_wait() (`early` in fused.h). */
+    /* A launch may start early only if the stream's previous launch is also the plan's previous launch, because `early`
+     * (fused.h) refers to the plan's order. */
     const bool overlaps = dev_programmatic;
     dev_programmatic = overlaps && !waits && (!r->begun || (i > 0 && b->after[b->branch] == i - 1));
     const dg_err e = dg_gpu_enqueue_piece(c, r->p, i, stream);

@@ -20,11 +20,11 @@ typedef struct captured {
     cudaGraphExec_t graph;
     int runs;
     long done;
-    struct captured *twice; /* the graph of twice as many runs of the plan; NULL: not captured yet */
+    struct captured *twice; /* the graph for 2 * `runs` plan runs; NULL: not captured yet */
     struct captured *next;
 } captured;
 
-/* Maximum numbers of plan runs and of kernel launches in a graph, because memory and capture time grow with both. */
+/* Maximum plan runs and kernel launches per graph. They limit the graph's memory and capture time. */
 static constexpr int MOST_RUNS = 64, MOST_PIECES = 4096;
 
 typedef struct {

@@ -12,7 +12,7 @@ static __global__ void hold_kernel(float *out, int turns)
     if (x < 0) *out = x;
 }
 
-static constexpr int HOLD = 800; /* turns of hold_kernel per timed piece; the host enqueues a piece in less time */
+static constexpr int HOLD = 800; /* turns of hold_kernel per timed piece: longer than enqueueing a piece */
 
 /* Allocates twice the size of the L2 cache, so that writing this memory evicts all other data. */
 static cudaError_t make_cache(dg_cuda_timer *t)

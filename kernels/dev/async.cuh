@@ -16,7 +16,7 @@ __device__ __forceinline__ void cp_async16(void *dst, const void *src, bool ok)
 #endif
 }
 
-/* Closes this thread's current group of asynchronous copies, which may be empty. */
+/* Ends this thread's current group of asynchronous copies. A group may be empty. */
 __device__ __forceinline__ void cp_async_commit()
 {
 #if __CUDA_ARCH__ >= 800
@@ -34,8 +34,8 @@ template <int N> __device__ __forceinline__ void cp_async_wait()
 }
 
 /* In a launch by KLAUNCH_AFTER, grid_dependency_wait() waits until earlier launches have ended and their writes are
- * visible. The next launch may start when one thread of every block has called grid_dependents_launch(). Before sm_90,
- * grid_dependency_wait() and grid_dependents_launch() do nothing. */
+ * visible. The next launch may start after at least one thread of every block has called grid_dependents_launch().
+ * Before sm_90, grid_dependency_wait() and grid_dependents_launch() do nothing. */
 __device__ __forceinline__ void grid_dependency_wait()
 {
 #if __CUDA_ARCH__ >= 900
@@ -50,8 +50,8 @@ __device__ __forceinline__ void grid_dependents_launch()
 #endif
 }
 
-/* Functions that a kernel may call before grid_dependency_wait(). The previous launch must not write data that they
- * read. Loads bypass L1, which may have stale values. */
+/* Functions that a kernel may call before grid_dependency_wait(). The previous launch must not write the data that
+ * these functions read. Loads bypass L1, which may have stale values. */
 template <class T> __device__ __forceinline__ T grid_early_load(const T *p)
 {
     static_assert(sizeof(T) == 4 || sizeof(T) == 16, "one load");

@@ -1,6 +1,6 @@
-/* Clusters of blocks (sm_90 and up, KLAUNCH_CLUSTER): blocks read each other's shared memory with cluster_memory.
- * Between a block's writes and other blocks' reads, and between these reads and later writes or the block's end, the
- * cluster must call cluster_sync(). Part of dev.cuh; the simulator's versions are in sim/twins.h. */
+/* Clusters of blocks (sm_90 and up, KLAUNCH_CLUSTER): blocks read each other's shared memory with cluster_memory. Call
+ * cluster_sync() before a block reads another block's memory, and again before the owner overwrites the memory or ends.
+ * Part of dev.cuh; the simulator's versions are in sim/twins.h. */
 #ifndef DG_CLUSTER_CUH
 #define DG_CLUSTER_CUH
 
@@ -13,7 +13,7 @@ __device__ __forceinline__ void cluster_sync()
 #endif
 }
 
-/* Shared memory of the cluster's block `rank`, from the address of `own` on. load() reads four aligned floats. */
+/* The shared memory of block `rank` at the calling block's address `own`. load() reads four aligned floats. */
 struct cluster_memory {
     uint32_t start;
 

@@ -1,8 +1,8 @@
 /* Declarations shared by the CUDA kernels: one public launcher for each op in the list of ops, and helpers of
  * launchers.
  *
- * A launcher is a template over real, instantiated for float and double at the end of its file, so that a missing
- * kernel fails the link. Fast variants support only float, and only shapes that their rows of the variant table accept
+ * A launcher is a template over real, instantiated for float and double at the end of its file. A missing launcher is a
+ * link error. Fast variants support only float, and only shapes that their rows of the variant table accept
  * (core/plan/variant.h). A launcher only enqueues kernels, because stream captures forbid allocations and waits.
  * Kernels get the op's argument struct by value. There are no float atomics, so the order of every sum depends on
  * shapes and tuning only.

@@ -3,7 +3,7 @@
  * on the compiler is in this header or the simulator, never in a kernel. The simulator enforces these rules:
  *
  * A kernel is launched by KLAUNCH(kernel, grid, block, shared_bytes, stream, args...), never by <<<>>>. A template
- * kernel has parentheses: (kernel<64, 32>). Use KLAUNCH_COOP if the kernel calls GRID_SYNC(). Kernel arguments are
+ * kernel needs parentheses: (kernel<64, 32>). Use KLAUNCH_COOP if the kernel calls GRID_SYNC(). Kernel arguments are
  * values and device pointers, also inside structs. KLAUNCH raises the kernel's limit of dynamic shared memory.
  *
  * KLAUNCH_AFTER is a programmatic dependent launch on sm_90 and up: blocks may start while the previous launch still
@@ -12,23 +12,23 @@
  * data that the previous launch does not write (grid_early_load, cp_async16_early). After the wait,
  * grid_dependents_launch() lets the next launch start. Data that other launches write must not be read through
  * __restrict__ or __ldg. KLAUNCH_AFTER equals KLAUNCH if dev_programmatic is false, and after a copy or an event.
- * KLAUNCH_CLUSTER is like KLAUNCH_AFTER, for sm_90: at most 8 blocks of equal x and y are a cluster (cluster.cuh).
+ * KLAUNCH_CLUSTER (sm_90) is KLAUNCH_AFTER for clusters: up to 8 blocks with equal x and y (cluster.cuh).
  *
  * Errors: the dispatcher sets dev_op = op->name before an op's launches and calls dev_take_fault() after the launches.
  *
  * SHARED(float, tile, [16][65]) declares a static array in shared memory, SHARED(int, last, ) a scalar. Static shared
  * memory has at most 48 KB, is 16-byte aligned, and is NaN in the simulator until written. DYN_SHARED(float, p)
  * declares all dynamic shared memory as one array. A dev_pool divides dynamic shared memory into arrays (`float *a =
- * pool.take<float>(n)`), in equal order and size in all threads. The launch passes the sum of dev_pool_bytes<float>(n)
- * over all arrays.
+ * pool.take<float>(n)`). All threads must call take() with equal sizes in equal order. The launch passes the sum of
+ * dev_pool_bytes<float>(n) over all arrays.
  *
  * Inline assembly is allowed only in the wrappers of this folder, which have simulated versions in sim/.
- * DEV_CHECK(condition) tests a launcher's guarantee in the simulator only. DEV_NOINLINE marks code that many kernels
- * run once. Float atomics are not allowed; sums have a fixed order.
+ * DEV_CHECK(condition) checks in the simulator what a launcher guarantees. DEV_NOINLINE prevents inlining of large,
+ * rarely run functions. Float atomics are not allowed; sums have a fixed order.
  *
- * Large headers are optional, because they dominate compile time. The macro DEV_RANDOM includes the header of
- * dev_normal4, DEV_GRID that of GRID_SYNC, DEV_HALF that of __nv_bfloat16 and __half, and DEV_WGMMA includes
- * dev_wgmma.cuh in a folder sm90a (cuda.mk). C headers and launchers that C calls are extern "C". */
+ * Large headers are optional, because they dominate compile time. A file defines DEV_RANDOM to use dev_normal4,
+ * DEV_GRID for GRID_SYNC, DEV_HALF for __nv_bfloat16 and __half, or DEV_WGMMA for dev_wgmma.cuh. C headers and
+ * launchers that C calls are extern "C". */
 #ifndef DG_DEV_CUH
 #define DG_DEV_CUH
 

@@ -6,13 +6,13 @@
  * += a * b, wgmma_commit(), wgmma_wait(d). Between wgmma_begin(d) and wgmma_wait(d), the kernel must not access the
  * sums d or write to operands.
  *
- * Matrices in shared memory consist of cores of 8 rows of 16 bytes, without swizzling (PTX ISA, "Asynchronous Warpgroup
- * Level Matrix Shared Memory Layout"). A row of a core is 8 k of one row of A or one column of B (K-major). With
- * TRANS_B, a row of a core is 8 columns of one k of B (MN-major). The strides to the next 8 k ("leading dimension byte
- * offset") and to the next 8 rows or columns ("stride dimension byte offset") are multiples of 16 bytes. Layouts:
- * K-major ((8,m),(T,2k)):((1T,SBO),(1,LBO)), MN-major ((T,1,m),(8,k)):((1,T,SBO),(1T,LBO)), as in CUTLASS's
- * make_gmma_desc for INTERLEAVE. A matrix starts at any multiple of 16 bytes ("Register Fragments and Shared Memory
- * Matrix Layouts"). */
+ * Matrices in shared memory consist of core matrices of 8 rows of 16 bytes, without swizzling (PTX ISA, "Asynchronous
+ * Warpgroup Level Matrix Shared Memory Layout"). K-major: each row of a core matrix stores 8 consecutive k of a row of
+ * A or a column of B. MN-major (TRANS_B): each row of a core matrix stores 8 adjacent columns of B for one k. Strides
+ * are multiples of 16 bytes: LBO ("leading dimension byte offset") is the distance of k and k + 8; SBO ("stride
+ * dimension byte offset") is the distance of rows or columns i and i + 8. Layouts: K-major
+ * ((8,m),(T,2k)):((1T,SBO),(1,LBO)), MN-major ((T,1,m),(8,k)):((1,T,SBO),(1T,LBO)), as in CUTLASS's make_gmma_desc for
+ * INTERLEAVE. A matrix starts at any multiple of 16 bytes ("Register Fragments and Shared Memory Matrix Layouts"). */
 #ifndef DG_DEV_WGMMA_CUH
 #define DG_DEV_WGMMA_CUH
 
@@ -22,9 +22,9 @@
 #define DEV_HAS_WGMMA false
 #endif
 
-/* Descriptor of the matrix at `start`; strides to the next 8 k and the next 8 rows or columns, in units of 16 bytes.
- * The shuffle tells the compiler that the descriptor is equal in all lanes. The descriptor therefore stays in uniform
- * registers, from which wgmma reads descriptors. */
+/* Descriptor of the matrix at `start`. next_k is LBO and next_mn is SBO, in units of 16 bytes. The shuffle tells the
+ * compiler that the descriptor is equal in all lanes. The descriptor therefore stays in uniform registers, from which
+ * wgmma reads descriptors. */
 struct dev_matrix {
     uint64_t bits;
 
@@ -33,7 +33,7 @@ struct dev_matrix {
         const uint32_t first = dev_shared_address(start) >> 4 | (uint32_t)next_k << 16;
         return {(uint64_t)next_mn << 32 | __shfl_sync(0xffffffffu, first, 0)};
     }
-    /* Returns the descriptor of the matrix that starts `units` * 16 bytes further; start addresses have 14 bits. */
+    /* Returns the descriptor of the matrix `units` * 16 bytes after this matrix. */
     __device__ __forceinline__ dev_matrix at(int units) const { return {bits + (uint32_t)units}; }
 };
 

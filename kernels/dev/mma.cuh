@@ -4,9 +4,9 @@
  * weights) in bf16 or fp16. Plane c of an operand has the c-th unit of each position. The units of a plane are
  * consecutive, and the next plane starts `pitch` units after it.
  *
- * A fragment load reads eight adjacent positions (128 bytes) of a plane, without bank conflicts at any first position.
- * Therefore each tap of a convolution reads a plane from its own first position. When operands are stored, eight
- * threads write 4 positions of 2 planes, which have different banks if pitch % 8 is 4. If pitch % 8 is 0, position p of
+ * A fragment load reads eight adjacent positions (128 bytes) of a plane. It has no bank conflicts at any first
+ * position, so every tap of a convolution can use one copy of a plane. Operands are stored by eight threads at a time:
+ * 4 positions of 2 planes. The eight units are in different banks if pitch % 8 is 4. If pitch % 8 is 0, position p of
  * an odd plane is stored at index p ^ 4 to avoid bank conflicts.
  *
  * If a sum runs over channels, its operands are read by rows: a row of the matrix is a position. If a sum runs over
@@ -21,7 +21,7 @@
 
 static __device__ __forceinline__ int dg_warp_lane() { return (int)threadIdx.x % 32; }
 
-/* Returns v through a shuffle by all lanes of a warp, so that ptxas does not recompute v from threadIdx in loops. */
+/* Returns v. The shuffle by all lanes prevents ptxas from recomputing v from threadIdx in loops. */
 static __device__ __forceinline__ int dg_settled(int v) { return __shfl_xor_sync(0xffffffffu, v, 0); }
 
 /* For reads by rows, each lane passes the address of one 16-byte unit of A (16 positions) or B (twice 8 positions). */
@@ -51,7 +51,7 @@ struct dg_mma_bf16 {
     /* position p of an odd plane of weights is stored at p ^ swap; spacing: unused units after each plane */
     static constexpr int swap = 4, spacing = 0;
 
-    /* Addresses of a lane's units of A (in a patch of type P) and B. Only wgmma.cuh uses the strides of B. */
+    /* Addresses of the units of A (in a patch of type P) and B that a lane loads. Only wgmma.cuh uses B's strides. */
     template <class P> using place_of_a = const uint4 *;
     using place_of_b = const uint4 *;
     template <class P> static __device__ __forceinline__ const uint4 *a_at(const uint4 *unit) { return unit; }

@@ -86,7 +86,7 @@ __device__ __forceinline__ uint32_t to_fp16x2(float low, float high)
     return r;
 }
 
-/* Approximations of 1 / x, 1 / sqrt(x) and 2^x to about one unit in the last place; flushes subnormal numbers to 0. */
+/* Approximate 1 / x, 1 / sqrt(x) and 2^x to about one unit in the last place. Subnormal numbers are flushed to 0. */
 __device__ __forceinline__ float near_reciprocal(float x)
 {
     float r;
