@@ -1,4 +1,4 @@
-/* Version and features of the build; the Makefile writes version.h and updates it when they change. */
+/* Version and features of the build, from version.h, which the Makefile generates. */
 #include "core/base/build_info.h"
 #include "version.h"
 

@@ -12,7 +12,7 @@ typedef struct {
     char group[160];
 } dg_cgroup_limit;
 
-/* Finds the cgroup memory limit of which the fewest bytes are left. `swap` is the machine's swap in bytes. The memory
+/* Finds the cgroup memory limit with the fewest bytes left. `swap` is the machine's swap in bytes. The memory
  * limit includes the swap that the cgroup allows. */
 bool dg_cgroup_memory(const char *root, size_t swap, dg_cgroup_limit *out);
 

@@ -36,8 +36,8 @@ enum { DG_MESSAGE_BYTES = 4096 };
 /* Stores this thread's error message, with control characters escaped; errno is preserved. */
 void dg_set_message(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
 
-/* dg_fail(dg_err code, const char *format, ...) stores the error message and returns code. dg_fail is a macro, so that
- * static analysers of single files see that the result is not DG_OK. */
+/* dg_fail(dg_err code, const char *format, ...) stores the error message and returns code. dg_fail is a macro:
+ * static analysers of a single file then see that the result is not DG_OK. */
 #define dg_fail(code, ...) (dg_set_message(__VA_ARGS__), (dg_err)(code))
 
 /* Copies text to out (size bytes with NUL); replaces each {setting} by the setting's printed name. Returns out. */

@@ -13,15 +13,14 @@ typedef struct {
 
 void dg_memory_limit_read(dg_memory_limit *out);
 
-/* Returns "; ulimit -v allows 200.0 MB, 12.1 MB are left" if a limit makes malloc fail, else "". */
+/* Returns "; ulimit -v allows 200.0 MB, of which 12.1 MB are left" if a limit makes malloc fail, else "". */
 const char *dg_memory_limit_note(char *out, size_t size);
 
-/* Returns "; ulimit -u allows 100" if the limit of threads may have prevented a new thread, else "". */
+/* Returns "; ulimit -u allows this user 100 tasks" if a limit may have prevented a new thread, else "". */
 const char *dg_thread_limit_note(char *out, size_t size);
 
-/* Returns the number of threads for compute-bound work (1 to 1024), which is OMP_NUM_THREADS if set, otherwise
- * dg_cores(), limited by the batch system (SLURM_CPUS_PER_TASK, NSLOTS, NCPUS, LSB_DJOB_NUMPROC) and the address
- * space. */
+/* Returns the number of threads for compute-bound work, 1 to 1024: OMP_NUM_THREADS if set, otherwise dg_cores(). The
+ * batch system (SLURM_CPUS_PER_TASK, NSLOTS, NCPUS, LSB_DJOB_NUMPROC) and the address space limit dg_cores(). */
 int dg_default_threads(void);
 
 /* If the address space is limited, sets smaller thread stacks and a single malloc arena. Call dg_limits_begin once,

@@ -1,4 +1,4 @@
-/* A stream into memory that reports a failed allocation, as glibc 2.36's open_memstream does not. */
+/* A memory stream that reports failed allocations, unlike open_memstream of glibc 2.36. */
 #ifndef DG_MEMORY_FILE_H
 #define DG_MEMORY_FILE_H
 

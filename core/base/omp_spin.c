@@ -11,7 +11,7 @@ void dg_omp_spin(char **argv)
 {
     char self[4096];
     if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1); /* ps prints the name in `self` */
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1); /* ps would print "exe" for the link */
     if (n <= 0 || setenv("GOMP_SPINCOUNT", spins, 1)) return;
     self[n] = 0;
     (void)execv(self, argv); /* if execv fails, the program continues without GOMP_SPINCOUNT */

@@ -1,5 +1,5 @@
 /* Checks that OpenMP can start its threads, because OpenMP's runtime ends the program if a thread cannot start. The
- * error DG_DEVICE reports how many threads are possible. A repeated check of one number of threads costs no time. */
+ * error DG_DEVICE reports how many threads are possible. A number of threads that started once is not checked again. */
 #ifndef DG_TEAM_H
 #define DG_TEAM_H
 
@@ -7,7 +7,7 @@
 
 dg_err dg_team_check(int threads);
 
-/* Returns the number of threads that can run, 1 to `threads`. Warns with the reason if it is less than `threads`. */
+/* Returns the number of threads that can run, 1 to `threads`. Warns with the reason if fewer than `threads` can run. */
 int dg_team_fit(int threads);
 
 /* Sets the number of OpenMP threads, before the calling thread starts OpenMP teams. If `given` is positive, returns an

@@ -1,6 +1,6 @@
-/* Worker threads that write files during training. Jobs start in order; one worker thread also ends them in order. When
- * the queue holds 16 jobs, dg_worker_give waits. A failed job's message is printed at once as a warning, and
- * dg_worker_close returns the first error. */
+/* Worker threads that write files during training. Jobs start in order; a single worker thread also completes jobs in
+ * order. When the queue holds 16 jobs, dg_worker_give waits. A failed job's message is printed at once as a warning,
+ * and dg_worker_close returns the first error. */
 #ifndef DG_WORKER_H
 #define DG_WORKER_H
 

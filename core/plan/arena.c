@@ -107,8 +107,8 @@ static void live_op(const dg_plan *p, const dg_deps *d, int op, int first, int l
     for (int n = d->of_op[op]; n < d->of_op[op + 1]; n++) live(p->arena, d->access[n].row, first, last);
 }
 
-/* Extends the lifetimes of all tensors that a fused launch uses to ops first .. last of the launch. The tensors include
- * the operands of recomputed ops. */
+/* Extends the lifetimes of a launch's tensors, so that they include all ops of the launch, `first` to `last`. The
+ * operands of recomputed ops belong to the launch's tensors. */
 static void live_ops(const dg_plan *p, const dg_deps *d, int first, int last)
 {
     for (int i = first; i <= last; i++) {
@@ -153,7 +153,7 @@ static int larger_first(const void *x, const void *y)
     return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : a->row - b->row;
 }
 
-/* First fit: returns the lowest offset in the arena at which no placed tensor has an overlapping lifetime. apart:
+/* First fit: returns the lowest offset at which r overlaps no placed tensor that is in use at the same time. apart:
  * result of dg_plan_apart, or NULL if the ops run in plan order. */
 static size_t lowest_gap(const dg_arena *a, const sized *order, int placed, const dg_row *r, const bool *apart)
 {

@@ -41,9 +41,8 @@ struct dg_backend {
     dg_err (*get)(dg_backend *, void *host, const void *src, size_t bytes);
 
     /* Asynchronous copies; `host` is memory of alloc_host and must not change until the copy is done. An event (0 to
-     * DG_EVENTS - 1) completes when all work that its stream got before record() is done. Work that a stream gets after
-     * wait() begins after the event. query() sets *yes if the event has completed; with `wait`, query() blocks until
-     * then. */
+     * DG_EVENTS - 1) completes when all work enqueued in the stream before record() is done. Work enqueued after wait()
+     * begins after the event. query() sets *yes if the event has completed; with `wait`, query() blocks until then. */
     dg_err (*alloc_host)(dg_backend *, size_t bytes, void **mem);
     void (*release_host)(dg_backend *, void *mem);
     dg_err (*start_put)(dg_backend *, dg_stream, void *dst, const void *host, size_t bytes);
@@ -52,9 +51,9 @@ struct dg_backend {
     dg_err (*wait)(dg_backend *, dg_stream, int event);
     dg_err (*query)(dg_backend *, int event, bool wait, bool *yes);
 
-    /* Before tensors are placed, refuses() fills in op->tune and returns NULL, or (static) why the op cannot run.
-     * The function choices() writes at most `room` variants that can run the op to `out` and returns their number;
-     * choices is NULL if only the variant that refuses() selects can run an op. */
+    /* Before tensors are placed, refuses() fills in op->tune and returns NULL, or a static text why the op cannot run.
+     * The function choices() writes at most `room` variants that can run the op to `out` and returns their number.
+     * If choices is NULL, every op runs the variant that refuses() selects. */
     const char *(*refuses)(dg_backend *, dg_op *);
     int (*choices)(dg_backend *, const dg_op *, dg_tune *out, int room);
     size_t (*scratch)(dg_backend *, const dg_op *);

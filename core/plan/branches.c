@@ -25,8 +25,8 @@ typedef struct {
     int pieces;
     piece *piece;
     size_t words;
-    unsigned *before; /* [piece][words]: per launch, bit set of the launches that have ended when it begins */
-    unsigned *users;  /* [row of the arena][words] */
+    unsigned *before; /* [piece][words]: per launch, the bit set of launches that end before this launch begins */
+    unsigned *users;  /* [row][words]: per tensor, the launches that use it */
 } branches;
 
 int dg_plan_pieces(const dg_plan *p) { return p->launch ? p->launches : p->ops; }
@@ -175,7 +175,7 @@ dg_err dg_plan_branch(const dg_plan *p, dg_branched *out)
     return e;
 }
 
-/* Writes the set of launches that end before the first use of a tensor, or all launches if the tensor is unused. */
+/* Writes the set of launches that end before any user of the tensor begins; for an unused tensor, all launches. */
 static void before_users(const branches *b, size_t row, unsigned *out)
 {
     const unsigned *users = b->users + row * b->words;
@@ -217,7 +217,7 @@ static dg_err find_apart(const branches *b, bool *out)
     return DG_OK;
 }
 
-/* Gives each unplaced tensor its own address range during the analysis, so that no two tensors share memory. */
+/* Gives each work tensor its own address range during the analysis, so that no two tensors share memory. */
 dg_err dg_plan_apart(const dg_plan *p, bool **out)
 {
     dg_arena *a = p->arena;

@@ -1,5 +1,6 @@
-/* Dependencies between the launches of a plan. Two launches may run concurrently unless one of them writes memory that
- * the other uses. A captured CUDA graph runs the branches of a plan concurrently. */
+/* Dependencies between the launches of a plan; if the backend does not fuse, each op is a launch. Two launches depend
+ * on each other if one of them writes memory that the other uses, or if both are exclusive (dg_variant). A captured
+ * CUDA graph runs the branches of a plan concurrently. */
 #ifndef DG_BRANCHES_H
 #define DG_BRANCHES_H
 
@@ -7,7 +8,6 @@
 
 enum { DG_BRANCHES = 8 };
 
-/* A piece of a plan: a fused launch or, in a plan without fused launches, an op. */
 typedef struct {
     int branch; /* the launches of a branch run in plan order */
     /* per branch: the last launch that must end before this launch begins; -1: no wait is needed */
@@ -23,7 +23,8 @@ int dg_plan_pieces(const dg_plan *p);
 dg_err dg_plan_branch(const dg_plan *p, dg_branched *out);
 
 /* Finds, before tensors are placed, which pairs of tensors may share memory. *out: matrix [tensor][tensor], freed by
- * the caller; an entry is true if no launches that use the two tensors run concurrently. DG_DEVICE: out of memory. */
+ * the caller; an entry is true if all launches that use one tensor end before any launch that uses the other begins.
+ * DG_DEVICE: out of memory. */
 dg_err dg_plan_apart(const dg_plan *p, bool **out);
 
 /* Counts the kernels in the longest chain of dependent launches. DG_DEVICE: out of memory. */

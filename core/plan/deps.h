@@ -27,7 +27,7 @@ typedef struct {
 dg_err dg_deps_find(dg_deps *d, const dg_plan *p);
 void dg_deps_free(dg_deps *d);
 
-/* Returns the last op before op number `op` that writes the operand's tensor, or -1 if no op of this plan does. */
+/* Returns the last op before op number `op` that writes the operand's tensor; -1: none. */
 int dg_deps_writer(const dg_deps *d, int op, int operand);
 
 /* True if two accesses to a tensor conflict: one access writes bytes that the other access reads or writes. */

@@ -240,8 +240,8 @@ typedef struct {
 
 /* gather reads records perm[cursor + n] of the dataset and writes x = pixel / dev[c] - shift[c]. Images are mirrored
  * left-right if flip is set and bit 0 of value n % 4 of dg_philox(seed, (DG_STREAM_FLIP, step), n / 4) is 1. A record
- * is an image and optionally a little-endian label of 4 bytes. A prepared image is stored as values of x, in the
- * backend's type. */
+ * is an image and optionally a little-endian label of 4 bytes. If `prepared` is set, the image is stored as
+ * values of x in the backend's type, otherwise as bytes. */
 enum { DG_CHANNELS_MAX = 4 };
 typedef struct {
     void *x;        /* out (N, H, W, C); C <= DG_CHANNELS_MAX */
@@ -279,8 +279,8 @@ typedef struct {
 
 #include "core/plan/ops_gan.h"
 
-/* X(kind, member of the union dg_op.u, CPU family for the variant and scratch (cpu.h)). The op's folder in kernels/ops
- * defines its description dg_info_KIND (op_info.h). */
+/* X(kind, member of the union dg_op.u, CPU op family (cpu.h)). The op's folder in kernels/ops defines its description
+ * dg_info_KIND (op_info.h). */
 #define DG_OPS(X)                      \
     X(conv_fwd, conv, conv)            \
     X(conv_dx, conv, conv)             \

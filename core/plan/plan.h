@@ -3,7 +3,7 @@
  *
  * Several plans (full batch, short last batch, samples) share one arena. Persistent tensors are stored once, at the
  * beginning of the arena: weights, gradients, moments and running statistics of each network, and the step state. Work
- * tensors follow the persistent tensors; work tensors of different plans overlap.
+ * tensors follow the persistent tensors; work tensors of different plans share memory.
  *
  * A work tensor occupies its bytes from the first to the last op that uses it. Tensors whose lifetimes do not overlap
  * may share memory. First fit places the largest tensor first. Tensors of kind DG_OUTSIDE (the dataset and its
@@ -52,7 +52,7 @@ typedef struct {
     bool full;                /* memory ran out while a tensor or op was added, so dg_arena_place fails */
     int rounded[DG_NETS_MAX]; /* tensor with a network's rounded weights (fused.h), 0: none */
     dg_math rounding;
-    uint64_t rounded_at; /* 1 + the backend's count of host writes when the weights were last rounded; 0: never */
+    uint64_t rounded_at; /* 1 + number of host writes before the weights were last rounded; 0: never */
 } dg_arena;
 
 /* Consecutive ops that a backend launches together. dg_fuse_plan (fused.h) divides a plan into launches. */
@@ -80,7 +80,7 @@ typedef struct dg_plan {
     void *captured;
 } dg_plan;
 
-/* Starts an empty plan, to which tensors and ops are appended. dg_arena_place reports if memory runs out. */
+/* Starts an empty plan, which owns the arena's next work tensors. dg_arena_place reports if memory ran out. */
 void dg_plan_begin(dg_plan *p, dg_arena *a, const char *name);
 /* Allocates the arena's list of tensors. dg_arena_row returns tensor 0 when memory runs out, so tensor 0 must exist. */
 dg_err dg_arena_begin(dg_arena *a);
@@ -112,12 +112,12 @@ double dg_operand_bytes(const dg_plan *p, const dg_op *op, int operand);
 /* Returns the launch that runs op number `op`, or NULL if the plan has no launches. */
 const dg_launch *dg_plan_launch(const dg_plan *p, int op);
 bool dg_plan_fused(const dg_plan *p, int op);
-/* Returns the number of kernels of an op, for a fused launch's main op the number of all kernels of the launch. */
+/* Returns the number of kernels of an op. In a fused launch, all kernels are counted at the main op. */
 int dg_op_kernels(const dg_plan *p, int op);
 int dg_launch_kernels(const dg_plan *p, const dg_launch *l);
 double dg_launch_bytes(const dg_plan *p, const dg_launch *l);
 
-/* True if a convolution stores its rounded operand in this tensor, which a weight gradient reads (dg_op.operand). */
+/* True if the weight gradient finds rounded operands in this tensor, because an earlier launch stores them. */
 bool dg_factors_written(const dg_plan *p, int row);
 
 /* Prints the table of `dcgan plan`: shapes, bytes and FLOPs per op. If chain (dg_plan_chain) is not 0, as for a GPU,

@@ -1,4 +1,4 @@
-/* Numbers of kernels and bytes of the launches of a plan. */
+/* Counts the kernels and the bytes of each launch of a plan. */
 #include "core/plan/plan.h"
 #include "core/plan/work.h"
 
@@ -24,8 +24,8 @@ bool dg_factors_written(const dg_plan *p, int row)
     return false;
 }
 
-/* A fused update launches a kernel for each operand that must be rounded, a kernel that computes partial sums of all
- * weight gradients, and a kernel that adds the partial sums and runs Adam. */
+/* A fused update has two kernels and one kernel per operand that must be rounded. The first of the two computes partial
+ * sums of all weight gradients; the second adds the partial sums and runs Adam. */
 int dg_launch_kernels(const dg_plan *p, const dg_launch *l)
 {
     int kernels = l->kind == DG_LAUNCH_UPDATE ? 2 : 1;
@@ -50,7 +50,7 @@ static bool reads_factors(const dg_plan *p, const dg_op *op, int k)
     return op->kind == DG_OP_conv_dw && op->operand[k].factors && dg_factors_written(p, op->operand[k].factors);
 }
 
-/* True if no earlier operand in the launch with this role (read or written) uses the tensor of operand k of op i. */
+/* True if operand k of op i is the first in the launch that writes its tensor (DG_OUT) or uses its tensor (DG_IN). */
 static bool first_of_row(const dg_plan *p, const dg_launch *l, int i, int k, int role)
 {
     const int row = p->op[i].operand[k].row;

@@ -6,7 +6,7 @@
 
 #include "core/plan/ops.h"
 
-/* Indices in dg_precisions and in the values of --precision. DG_PRECISION_AUTO is replaced when the device is known. */
+/* Values of --precision, in the order of dg_precisions. DG_PRECISION_AUTO is replaced when the device is known. */
 enum { DG_PRECISION_AUTO, DG_PRECISION_FP32, DG_PRECISION_FP64, DG_PRECISION_BF16, DG_PRECISION_FP16, DG_PRECISIONS };
 
 typedef struct {

@@ -15,7 +15,7 @@ typedef struct dg_gpu {
     bool wgmma;   /* the GPU supports wgmma, and the build has code for it */
 } dg_gpu;
 
-/* Kernel families of fused launches. An op's variant determines its family; the op's shape determines family DENSE. */
+/* Kernel families of fused launches. An op's variant determines its family, but family DENSE depends on the shape. */
 typedef enum {
     DG_FUSED_NONE,
     DG_FUSED_MMA,

@@ -7,9 +7,9 @@
 
 #include "core/plan/ops.h"
 
-/* Variant tiled: results per block (pixels x channels; weight gradient dw: channels x taps and channels), written as
- * tile=128x64, and results per thread. Threads per block = results per block / results per thread. Tiles of dw are
- * square. */
+/* Variant tiled: two sides of the results per block, written as tile=128x64, then two sides of the results per thread.
+ * The sides are pixels x channels; in the weight gradient dw, channels of y x (taps x channels of x). Tiles of dw are
+ * square. Threads per block = results per block / results per thread. */
 #define DG_TILED_SQUARE(X) \
     X(128, 128, 8, 8)      \
     X(64, 64, 8, 4)        \
@@ -44,8 +44,8 @@ enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 enum { DG_MMA_UNIT = 8, DG_MMA_CHUNK = 16 };
 
 /* Tiles of variant mma: positions (dx: per phase; dw: channels of y) x channels per block. A warp of variant mma
- * computes 64 x WN results. SMALL: the tile is for maps divided into cells of 4x4. GROUPS: number of groups into which
- * the 16 taps are divided. */
+ * computes 64 x WN results. SMALL: the tile is for small maps (DG_MMA_SMALL). GROUPS: number of groups into which the
+ * 16 taps are divided. */
 #define DG_MMA_FWD_TILES(X)  \
     X(false, 128, 64, 32, 8) \
     X(true, 128, 64, 32, 8)  \
@@ -77,9 +77,9 @@ enum { DG_MMA_UNIT = 8, DG_MMA_CHUNK = 16 };
     X(false, 64, 32, 32, 1)  \
     X(false, 128, 32, 32, 1) \
     X(false, 256, 32, 32, 2)
-enum { DG_MMA_SMALL = 4 }; /* if y is at most DG_MMA_SMALL pixels wide, cells are 4x4 */
+enum { DG_MMA_SMALL = 4 }; /* up to this width of y, cells (conv_mma.cuh) are 4x4 instead of 8x8 */
 
-/* Sizes of the parts of an image patch in shared memory, in units of 16 bytes (conv_mma.cuh). */
+/* Layout of a patch in shared memory: sizes of cells, phases and planes in units of 16 bytes (conv_mma.cuh). */
 #define DG_MMA_UP(n, r) ((n) + ((r) - (n) % 8 + 8) % 8) /* smallest number >= n that equals r mod 8 */
 #define DG_MMA_CELL(small, halved) ((halved) ? ((small) ? 28 : 81) : ((small) ? 36 : 100))
 #define DG_MMA_CELLS(small, pieces, halved) ((pieces) * ((small) ? 4 : 1) * DG_MMA_CELL(small, halved))
@@ -87,7 +87,7 @@ enum { DG_MMA_SMALL = 4 }; /* if y is at most DG_MMA_SMALL pixels wide, cells ar
 #define DG_MMA_PLANE(small, pieces, halved) \
     ((halved) ? 4 * DG_MMA_PHASE(small, pieces, halved) + 4 : DG_MMA_UP(DG_MMA_CELLS(small, pieces, halved), 4))
 #define DG_MMA_VALUES(small, pieces, halved) \
-    ((pieces) * ((halved) ? ((small) ? 400 : 324) : ((small) ? 144 : 100))) /* values of a plane of an image patch */
+    ((pieces) * ((halved) ? ((small) ? 400 : 324) : ((small) ? 144 : 100))) /* pixels of a patch */
 #define DG_MMA_TRANSFERS(small, pieces, halved, threads) \
     ((2 * DG_MMA_VALUES(small, pieces, halved) + (threads)-1) / (threads) * (threads) / 2)
 #define DG_MMA_FACTORS(small, pieces, halved, n, groups) \
@@ -100,7 +100,7 @@ enum { DG_MMA_SMALL = 4 }; /* if y is at most DG_MMA_SMALL pixels wide, cells ar
  * two stages. */
 #define DG_MMA_PORTION(n, groups) (16 * (16 / (groups)*2 * (n)))
 #define DG_MMA_STAGES(rounded, scaled, portion) ((rounded) && !(scaled) && (portion) <= 9 << 10 ? 4 : 2)
-enum { DG_WGMMA_PARTS = 8 }; /* max parts of a sum in variant wgmma, except for dw; fused: blocks per cluster */
+enum { DG_WGMMA_PARTS = 8 }; /* variant wgmma except dw: maximum `split`, and blocks per cluster if fused */
 #define DG_MMA_DW_BYTES(small) (32 * (2 * DG_MMA_PLANE(small, 1, 1) + 8 * 64))
 
 /* Tiles of variant mma_odd (3x3 and 1x1 kernels): positions x channels per block; for dw, channels of y x channels of

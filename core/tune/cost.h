@@ -20,7 +20,7 @@ typedef struct dg_cost_part {
     int kernel;
     double blocks;
     double steps, most; /* steps of the main loop in an average block, and in the longest block */
-    double rest;        /* factor on the counts outside of the main loop: a block's part of a tile, images or weights */
+    double rest;        /* factor of dg_counted.rest: a block's fraction of a tile, of images or of weights */
     const struct dg_counted *counted; /* counts of this kind of block; if NULL, not looked up yet */
     double merged;                    /* number of partial sums that the last block adds */
 } dg_cost_part;
@@ -77,7 +77,7 @@ typedef struct {
 } dg_cost;
 
 /* Computes the cost of a kernel from its parts, which move `bytes` bytes of memory in total. Returns false if a kind of
- * block has no counts. */
+ * block has neither counts nor a similar kind. */
 bool dg_cost_of(const dg_cost_part *part, int parts, double bytes, const dg_machine *m, dg_cost *out);
 
 /* Returns the time in ns of a block with counts c and `steps` steps on a fully occupied multiprocessor. */

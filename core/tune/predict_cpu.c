@@ -13,7 +13,7 @@
 
 enum { LANES = 16 };
 
-/* Returns the fraction of vector lanes that compute results. Below 16 channels, lanes also hold phases or taps. */
+/* Returns the fraction of vector lanes in use. Below 16 channels, lanes also hold phases (dx) or taps (dw). */
 static double filled(const dg_op *op)
 {
     const dg_conv_args *a = &op->u.conv;

@@ -63,14 +63,14 @@ dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m)
     return r;
 }
 
-/* wgmma kernels, except for dw: bytes of partial sums that a multiprocessor adds per clock, and clocks of a block
- * outside of its main loop, per warp. JOIN_BYTES and BEGIN_CLOCKS were measured with model dcgan64-paper
+/* For wgmma kernels except dw. JOIN_BYTES: bytes of partial sums that a multiprocessor adds per clock. BEGIN_CLOCKS:
+ * clocks per warp that a block spends outside of its main loop. Both were measured with model dcgan64-paper
  * (docs/cuda.md). */
 enum { JOIN_BYTES = 85, BEGIN_CLOCKS = 100 };
 
-/* Kernels with wgmma load patches and partial sums at m.cache, the rate of the cache under load. Each block of their
- * data gradients fills one multiprocessor, so fewer blocks do not load faster per block. The formulas for mma.sync and
- * for the forward pass with wgmma assume the boost clock. */
+/* Kernels with wgmma load patches and partial sums at m.cache, the rate of the cache under load. In the data
+ * gradient a block fills a multiprocessor, so an incomplete wave takes as long as a full wave. The formulas for
+ * mma.sync and for the forward pass with wgmma assume the boost clock. */
 double dg_rule_us(const dg_op *op)
 {
     dg_machine m;

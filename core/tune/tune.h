@@ -1,6 +1,6 @@
 /* Tuning tables, which select the variant and launch parameters of each CUDA op. A row of the --tuning file takes
- * precedence over the table shipped for the architecture, and the shipped table over a rule by shape. The selected
- * variant changes an op's speed, and its results within the op's tolerance.
+ * precedence over the table shipped for the architecture, and the shipped table over a rule by shape. The variant
+ * determines an op's speed; results of an op's variants agree within the op's tolerance.
  *
  * A tuning file is an INI file: a section per architecture (rows before the first section apply to all), a line per op:
  *   [sm_90]
