@@ -28,8 +28,8 @@ void dg_case_as(const dg_tune *tune, bool offset)
     now.offset = offset;
 }
 
-/* In the simulator, `threads` selects the order of blocks and threads: forward, reverse, random or, for 2, the order
- * that the environment variable SIM gives. Results must not depend on the order. */
+/* In the simulator, `threads` selects the order of blocks and threads: forward, reverse or random. For 2, the
+ * environment variable SIM selects the order. Results must not depend on the order. */
 static void set_order(int threads)
 {
 #ifdef CUSIM
@@ -44,8 +44,8 @@ static void set_order(int threads)
 #endif
 }
 
-/* With ThreadSanitizer, which finds a race in any order of threads and for any type of real, one configuration is
- * enough. Other builds compare the results of all orders. */
+/* ThreadSanitizer finds a race in any order of threads and with any real type, so one configuration is enough. Other
+ * builds compare the results of all orders. */
 #ifdef __SANITIZE_THREAD__
 static const int ORDERS = 2, SMALL_WAYS = 1;
 #else

@@ -11,7 +11,7 @@ extern "C" {
  * true, operands start one value after a multiple of 16 bytes. */
 void dg_case_as(const dg_tune *tune, bool offset);
 
-/* The GPU with whose limits dg_case_run checks the tuning of every op. */
+/* The GPU whose limits dg_case_run applies to the tuning of every op. */
 extern const dg_gpu dg_case_gpu;
 
 #endif

@@ -58,8 +58,8 @@ static inline dg_gpu dev_gpu(size_t shared, dg_math math)
 #endif
 }
 
-/* Returns a GPU on which the variant exists: GPUs with wgmma have no forward pass by mma in bf16. The simulator has all
- * kernels. */
+/* In the simulator, the returned GPU has wgmma only for variant wgmma, because mma has no bf16 forward pass on GPUs
+ * with wgmma. */
 static inline dg_gpu dev_gpu_of(const dg_variant *variant, dg_gpu gpu)
 {
 #ifdef __CUDACC__
@@ -78,7 +78,7 @@ static inline bool dev_cublas()
     return there;
 }
 
-/* Waits for launches, and fails with their error. The simulator's errors are cleared for the next test. */
+/* Waits for launches. Returns false if a launch failed. Clears the simulator's errors for the next test. */
 static inline bool dev_ok(const char *what)
 {
     dev_fault fault = dev_take_fault();
@@ -142,7 +142,7 @@ template <class T> class dev_buffer {
     }
 };
 
-/* Rounds x as the kernels do: normal numbers as to_bf16x2 (bf16), all finite numbers as dg_mma_fp16 (fp16). */
+/* Rounds x like the kernels: finite numbers in fp16 (dg_mma_fp16), normal numbers in bf16 (to_bf16x2). */
 static inline double dev_rounded(double x, dg_math math, int shift = 0)
 {
     if (math == DG_MATH_FP16) {
@@ -173,7 +173,7 @@ static inline std::vector<uint16_t> dev_halves(const std::vector<float> &v)
     return half;
 }
 
-/* True if fused launches support `math` on this GPU; fp16 only on Turing, whose limits the simulator then applies. */
+/* True if fused launches support `math` on this GPU. In the simulator, fp16 changes *gpu to a Turing GPU. */
 static inline bool dev_fuses(dg_math math, dg_gpu *gpu)
 {
 #ifdef __CUDACC__

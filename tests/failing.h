@@ -16,7 +16,7 @@
 #endif
 
 #if DG_FAILING
-#undef _FORTIFY_SOURCE /* _FORTIFY_SOURCE renames the functions to replace */
+#undef _FORTIFY_SOURCE /* _FORTIFY_SOURCE renames functions that this file replaces */
 #include <link.h>
 #include <time.h>
 
@@ -63,7 +63,7 @@ static int note_library(struct dl_phdr_info *library, size_t size, void *name)
     return 1;
 }
 
-/* Excludes calls by OpenMP's runtime from failing, because it ends the program if an allocation fails. */
+/* Excludes calls by OpenMP's runtime from failing, because the runtime ends the program if an allocation fails. */
 __attribute__((unused)) static void spare_openmp(void) { dl_iterate_phdr(note_library, (void *)(uintptr_t) "omp.so"); }
 
 /* For each k: calls before(), then act() with the k-th call of a kind failing, then after() with the result of act().

@@ -54,7 +54,7 @@ const dg_recipe *fuzz_log(const uint8_t **data, size_t *size, char **csv);
  * bytes of one file. Symbolic links in the run directories may point to a file outside of them. */
 void fuzz_rundir(const uint8_t *data, size_t size);
 
-/* Checks that the file outside of the run directories is unchanged, and that no file of a run contains its bytes. */
+/* Checks that the file outside of the run directories is unchanged, and that no run contains a copy of this file. */
 void fuzz_rundir_holds(void);
 
 /* Mutates an input of fuzz_rundir: changes one entry's bytes, name or kind, or swaps, repeats or removes entries. */

@@ -1,5 +1,5 @@
-/* libFuzzer: from a checkpoint file to images and one training step. An accepted checkpoint generates images, trains
- * and is saved again. Values that are not finite are reported. */
+/* libFuzzer: checkpoint files. An accepted checkpoint generates images, trains for one step and is saved again. Values
+ * that are not finite are reported. */
 #include "fuzz.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* libFuzzer: the readers of WebP, BMP and GIF. The mutator corrects the lengths of a WebP file and its chunk. */
+/* libFuzzer: the readers of WebP, BMP and GIF. The mutator corrects the file length and chunk length of a WebP file. */
 #include "fuzz.h"
 
 #include <string.h>

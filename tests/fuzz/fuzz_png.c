@@ -1,5 +1,5 @@
-/* libFuzzer: PNG. The mutator works on decompressed contents: the data of a chunk, the bytes of pixel rows, the order
- * of chunks, and the header with matching rows. The mutator usually corrects lengths and checksums at the end. */
+/* libFuzzer: PNG. The mutator changes decompressed contents: chunk data, bytes of pixel rows, the order of chunks, or
+ * the header together with its rows. The mutator usually corrects lengths and checksums at the end. */
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* libFuzzer: zip files of images, IDX files or CIFAR files, used instead of a folder. Reading a zip file writes nothing
- * to disk and takes limited time. The mutator changes contents, and names in central directory and local headers. */
+ * to disk and takes limited time. The mutator changes file contents and renames files in all headers. */
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -91,7 +91,7 @@ static void test_program(void)
     DG_CHECK(strcmp(dg_program(), "'./my programs/dcgan'") == 0);
 }
 
-/* Tests that characters that change the writing direction, end a line or move the cursor are escaped. */
+/* Checks the escapes of characters that change the writing direction, end a line or move the cursor. */
 static void test_printable(void)
 {
     static const char *const never[] = {

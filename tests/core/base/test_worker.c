@@ -132,7 +132,7 @@ static void a_full_queue_waits(void)
 
 static atomic_int met;
 
-/* A job that ends when three such jobs run at the same time, or after 30 s. */
+/* A job that ends when three of its calls run at the same time, or after 30 s. */
 static dg_err meet(void *context)
 {
     met++;

@@ -18,7 +18,7 @@ typedef struct {
     unsigned what;                          /* DG_FUSE_... flags for dg_fuse */
     int fused;
     unsigned long long random;
-    bool penalised; /* train a discriminator without norm, with gradient penalties */
+    bool penalised; /* train a discriminator without norm and with gradient penalties */
 } ordered;
 
 enum { ORDERED_ROWS = 8, ORDERED_BATCH = 4 };
@@ -43,7 +43,7 @@ static dg_err ordered_get(dg_backend *b, void *to, const void *from, size_t n)
 }
 static dg_err ordered_run(dg_backend *b, dg_plan *p) { return its_cpu(b)->run(its_cpu(b), p); }
 
-/* Checks that the CPU can run every op of a plan for a GPU; called by functions dg_backend.fuse. */
+/* Checks that the CPU can run every op of a plan for a GPU. Implementations of dg_backend.fuse call this function. */
 static dg_err ordered_for_cpu(ordered *o, dg_plan *p)
 {
     for (int i = 0; i < p->ops; i++)

@@ -17,7 +17,7 @@ static bool ready(const dg_branched *at, const bool *done, int i)
     return !done[i];
 }
 
-/* Runs all launches. The next launch is the last (random 0) or a random one of the launches that can run. */
+/* Runs all launches. Each time, selects the last launch that can run (random 0), or a random one. */
 static dg_err in_any_order(dg_backend *b, dg_plan *p)
 {
     ordered *o = (ordered *)b;

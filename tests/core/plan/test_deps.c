@@ -40,7 +40,7 @@ static void check_writers(const dg_plan *p, const dg_deps *d)
     DG_CHECK(dg_deps_writer(d, 3, -1) == -1);
 }
 
-/* Checks that the lists of accesses per tensor and per op contain each access once, and none outside of its tensor. */
+/* Checks the lists of accesses per tensor and per op: each access occurs once and stays inside of its tensor. */
 static void check_lists(const dg_plan *p, const dg_deps *d)
 {
     const int all = d->of_op[p->ops];

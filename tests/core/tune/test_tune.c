@@ -1,5 +1,5 @@
 /* Tuning files. An error names file and line, and the other rows stay valid. Writing and reading a row does not change
- * it. The rule by shape and the shipped tables select a variant for every op of every built-in model. */
+ * it. Every op of every built-in model gets a variant, from the shipped tables or by its shape. */
 #include "host/net/job.h"
 #include "host/net/recipe.h"
 #include "tests/all_ops.h"
@@ -86,7 +86,7 @@ static void check_bad(void)
     bad(1, "power of two", "norm_act N=2 H=4 W=4 C=8 groups=1 : vector block=96");
     bad(1, "not a multiple of the number of groups", "norm_act N=3 H=4 W=4 C=8 groups=2 : vector");
     bad(1, "has no variant vector", "gan_loss n=64 : vector");
-    bad(1, "gan_loss has no variant vector", "bce n=64 : vector"); /* older files call gan_loss bce */
+    bad(1, "gan_loss has no variant vector", "bce n=64 : vector"); /* older files use the name bce for gan_loss */
     bad(1, "has no block, tile, stages or split", "conv_fwd N=64 H=4 W=4 C=32>64 K=4 S=1 P=0 : cublas split=2");
     bad(1, "K=1 S=1 P=0", CONV " : cublas");
     bad(1, "K=1 S=1 P=0", "conv_dx N=64 H=8 W=8 C=32>64 K=1 S=2 P=0 : cublas");

@@ -1,4 +1,4 @@
-/* Writing and merging of tuning files. The faster of two measured rows, sections and headers are kept. Errors of
+/* Writing and merging of tuning files. A merge keeps sections, headers and the faster of two measured rows. Errors of
  * invalid rows name file and line. --tuning can read the written file. */
 #include "core/tune/tune_file.h"
 

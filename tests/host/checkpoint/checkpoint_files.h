@@ -64,7 +64,7 @@ __attribute__((unused)) static void machine_keep(machine *x, uint64_t step, cons
     DG_WORKS(machine_save(x, &info, path));
 }
 
-/* An opened checkpoint file, freed by one_close, also if opening failed. */
+/* An opened checkpoint file. one_close frees it, even if opening failed. */
 typedef struct {
     dg_st *st;
     dg_model model;

@@ -1,6 +1,6 @@
 /* Runs commands while the k-th call of one kind fails, alone or with all later calls. Of the calls with equal call
- * stacks, only the first two fail. A command must end with a message, or with exit code 0 and unchanged results, unless
- * a warning names what is missing. No temporary file and no open file may be left. */
+ * stacks, only the first two fail. A command must fail with a message, keep its results unchanged, or warn about
+ * missing results. No temporary file and no open file may be left. */
 #include "failing.h"
 
 #include "test.h"
@@ -75,7 +75,7 @@ static void note_place(int kind, long k)
     place[kind][k] = c.hash;
 }
 
-/* Returns the number of calls before call k that have its call stack. */
+/* Returns the number of calls before call k that have the call stack of call k. */
 static int like(int kind, long k)
 {
     int n = 0;

@@ -141,7 +141,7 @@ static void test_fp64(void)
     DG_CHECK(same_images(path, temp_path("in64.safetensors"), DG_F64, 0));
 }
 
-/* Imports files as PyTorch saves them: netG in a file, and both networks in one file. */
+/* Imports files as PyTorch saves them: a file with netG, and a file with both networks. */
 static void test_import(void)
 {
     const edit bare = {.bare = true};

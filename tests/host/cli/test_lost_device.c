@@ -1,5 +1,5 @@
-/* Commands on a device that fails at each of its calls, once or permanently. The exit code is 5, and the message is
- * that of the device. A resumed run gives the same bytes as an uninterrupted run. The device is the CPU backend under
+/* Commands on a device that fails at each of its calls, once or permanently. The exit code is 5, and the program prints
+ * the device's message. A resumed run gives the same bytes as an uninterrupted run. The device is the CPU backend under
  * the name of the first GPU. */
 #include <fcntl.h>
 #include <limits.h>
@@ -69,7 +69,7 @@ static dg_err lost_query(dg_backend *b, int event, bool wait, bool *yes)
     return device.is.query(b, event, wait, yes);
 }
 
-/* Restores the CPU backend's `run` during measurements, because the backend is identified by this function. */
+/* Restores the CPU backend's `run` during a measurement, because this pointer identifies the CPU backend. */
 static dg_err lost_measure(dg_backend *b, struct dg_machine *m, int rounds)
 {
     dg_err e = answer("measure");
@@ -90,7 +90,7 @@ static int its_choices(dg_backend *b, const dg_op *op, dg_tune *out, int room)
     return 2;
 }
 
-/* Weak, because a CUDA backend may be linked for other functions and define dg_cuda_open, too. */
+/* Weak, because a linked CUDA backend also defines dg_cuda_open. */
 __attribute__((weak)) dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)
 {
     *out = NULL;
@@ -214,7 +214,7 @@ static int like(const char *const *call, long k)
     return n;
 }
 
-/* Sets the device memory to the minimum with which this command works if the dataset is streamed through windows. */
+/* Sets the device memory to the minimum for this command, with the dataset streamed through windows. */
 static void tighten(const char *line)
 {
     size_t less = 0, enough = (size_t)1 << 26;

@@ -71,7 +71,7 @@ static int as_other_user(void *context, char *message)
     if (geteuid() == 0 && (setgroups(0, NULL) || setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534)))
         return 2;
     dg_dataset_options o = options();
-    o.threads = 1; /* gcc's OpenMP cannot start threads in a process that was forked after its threads started */
+    o.threads = 1; /* gcc's OpenMP cannot start threads in a child process whose parent has OpenMP threads */
     dg_dataset d;
     fails(&o, DG_DATA, "/closed: a folder that cannot be opened: Permission denied");
     fails(&o, DG_DATA, "chmod -R u+rX ");

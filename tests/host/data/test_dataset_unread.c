@@ -270,7 +270,7 @@ static void resuming(void)
     DG_CHECK(says("run"));
     runs(temp_text("--resume --epochs 4 --allow-data-change --out %s", run), 0, "");
     DG_CHECK(says("20 now"));
-    /* after --allow-data-change the run requires the remaining images */
+    /* --allow-data-change made the remaining images the dataset of this run */
     runs(temp_text("--resume --epochs 5 --out %s", run), 0, "");
     DG_CHECK(says("") && !rename(temp_path("kept"), at("03.png")));
 }
@@ -285,7 +285,7 @@ int main(void)
     save_noise(root, 0, 20, 5);
     save("sub/in.png", png_noise(5, 5, 20));
     save_text("notes.txt", "text");
-    resuming(); /* this test runs first, because a forked process has no threads of its parent */
+    resuming(); /* runs first: child processes cannot use OpenMP threads that this process has started */
     dg_dataset d;
     const dg_dataset_options o = cached();
     DG_CHECKF(!load(&o, &d) && d.count == 21, "%s", dg_message());

@@ -141,7 +141,7 @@ static void check_others(void)
     for (long i = 0; i < rows; i++) row[i].judged = true;
     for (long i = 0; i < rows; i++)
         for (int k = 0; k < DG_LOGGED; k++) row[i].measure[k] = i % 100 == 99 ? i < 700 ? 1 : 0.5 : NAN;
-    FIRES("copies", NULL, 0, "copies"); /* rule collapse: coverage of half its best value is not below the limit */
+    FIRES("copies", NULL, 0, "copies"); /* rule collapse accepts a coverage of exactly half the best coverage */
     DG_CHECK(find("copies")->step == 1000 || find("copies")->step == 750);
 }
 
@@ -169,7 +169,7 @@ static void check_silence(void)
     for (long i = 500; i < 820; i++) row[i].value[DG_D_X] = 0.99, row[i].value[DG_D_GZ1] = 0.01;
     rows = 820;
     dg_doctor_examine(&doctor, DG_LOSS_BCE, false, row, rows, NULL, 0);
-    DG_CHECK(!doctor.findings); /* rule d_wins needs more than the second window's 70 steps */
+    DG_CHECK(!doctor.findings); /* rule d_wins is not triggered: the second window has only 70 steps */
     for (long i = 500; i < 820; i++) row[i].value[DG_D_X] = 0.3, row[i].value[DG_D_GZ1] = 0.4;
     dg_doctor_examine(&doctor, DG_LOSS_BCE, false, row, rows, NULL, 0);
     DG_CHECK(!doctor.findings); /* rule g_wins is not triggered */
@@ -277,7 +277,7 @@ static void count(void *context, const dg_finding *f)
     news += f->end_step ? 100 : 1;
 }
 
-/* The doctor of a resumed run reports only later events, but has the findings of an uninterrupted run. */
+/* The doctor of a resumed run reports only new events. Its findings equal the findings of an uninterrupted run. */
 static void check_resumed(void)
 {
     dg_doctor whole;

@@ -145,7 +145,7 @@ static void limits_and_nothing(void)
     dg_dataset_options o = cached();
     o.limit = 3;
     o.cache = NULL;
-    save("000.png", by_dcgan("Run")); /* a file of a run whose name sorts before the first image */
+    save("000.png", by_dcgan("Run")); /* this file of a run is listed before the first image */
     DG_CHECK(!dg_dataset_load(&o, &d) && d.count == 3 && d.made == 1);
     dg_dataset_free(&d);
     char run[600];

@@ -274,7 +274,7 @@ static void test_memory(void)
     DG_CHECKF(dg_st_parse(whole, raw(whole, header, 4096), "full", 0, &st) == DG_OK && dg_st_count(st) == 4096, "%s",
               dg_message());
     int wrong = 0;
-    for (int i = 0; st && i < 4096; i++) { /* reading moves all tensors to multiples of 8 and overwrites none */
+    for (int i = 0; st && i < 4096; i++) { /* all tensors are at multiples of 8 and have their values */
         char name[16];
         sprintf(name, "t%d", i);
         const dg_st_tensor *t = dg_st_find(st, name);

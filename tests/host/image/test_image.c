@@ -170,7 +170,7 @@ static void orientation(void)
             blob_free(&b);
             blob_free(&exif);
         }
-    for (int i = 0; i < 3; i++) { /* EXIF with a wrong checksum, two orientations, or one that is not a number */
+    for (int i = 0; i < 3; i++) { /* EXIF with a wrong checksum, two orientations, or an orientation that is text */
         blob exif = exif_block(0, 6);
         if (i) exif.data[i == 1 ? 26 : 24] = 2;
         blob b = six_pixels(&exif, 0);
@@ -240,7 +240,7 @@ static const struct {
 static const char *const bad[] = {"xc1n0g08", "xc9n2c08", "xcrn0g04", "xcsn0g01", "xd0n2c08", "xd3n2c08", "xd9n2c08",
                                   "xdtn0g01", "xhdn0g08", "xlfn0g04", "xs1n0g01", "xs2n0g01", "xs4n0g01", "xs7n0g01"};
 
-/* Decoded pixels equal Pillow's bit for bit. Pillow clips 16-bit grey, so this test compares its high byte. */
+/* Decoded pixels equal Pillow's bit for bit. For 16-bit grey, which Pillow clips, this test expects the high byte. */
 static void png_suite(void)
 {
     const int good = (int)(sizeof suite / sizeof *suite), all = good + (int)(sizeof bad / sizeof *bad);

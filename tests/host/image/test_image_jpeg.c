@@ -83,7 +83,7 @@ static void colours(void)
         {{255, 255, 255, 255}, {255, 255, 255}}, /* CMYK is stored as 255 - ink */
         {{0, 255, 255, 255}, {0, 255, 255}},     {{255, 0, 255, 255}, {255, 0, 255}},
         {{255, 255, 0, 255}, {255, 255, 0}},     {{255, 255, 255, 0}, {0, 0, 0}},
-        {{255, 128, 64, 128}, {128, 64, 32}},    {{250, 10, 60}, {250, 10, 60}}, /* the last patch is RGB */
+        {{255, 128, 64, 128}, {128, 64, 32}},    {{250, 10, 60}, {250, 10, 60}}, /* RGB instead of CMYK */
     };
     for (int i = 0; i < 13; i++) {
         const int C = i == 12 ? 3 : 4;
@@ -181,8 +181,8 @@ static void unsupported(void)
     blob_free(&b);
 }
 
-/* Adds scans without coefficients of the first component: each has a few bytes, but the decoder visits every block. A
- * run of 2^k + r empty blocks is coded as symbol k (4 bits) and r in k bits (T.81, G.1.2.2). */
+/* Adds scans without any coefficient of the first component. A scan has only a few bytes, but the decoder visits every
+ * block. A run of 2^k + r empty blocks is coded as symbol k (4 bits) and r in k bits (T.81, G.1.2.2). */
 static void add_scans(blob *b, int scans, int blocks)
 {
     blob scan = {0}, all = {0};

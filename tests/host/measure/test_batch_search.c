@@ -60,12 +60,12 @@ static double outlier(double b) { return (b == 48 ? 0.1 : 1) * rising(b); }
 /* images/s if kernel tiles are 40 images wide */
 static double tiles(double b) { return 1000 * b / (40 * ceil(b / 40)); }
 
-/* Every third measurement is slower by 5%, 10% ... 30%, which a single measurement cannot show. */
+/* Every third measurement is slower by 5% to 30%. */
 static double now_and_then(int look) { return look % 3 ? 1 : 1.05 + 0.05 * (look / 3 % 6); }
 /* Another program slows down seven consecutive measurements. */
 static double for_a_while(int look) { return look >= 6 && look < 13 ? 1.4 : 1; }
 
-/* Another program slows down most measurements; two of nine take a quarter less time. */
+/* Another program slows down seven of nine measurements; the other two take 25% less time. */
 static double mostly(int look) { return look % 9 < 2 ? 0.75 : 1; }
 static double at_first(int look) { return look < 6 ? 0.75 : 1; }
 static double at_one(int look) { return look == 10 ? 0.75 : 1; }

@@ -243,7 +243,7 @@ static void statistics(void)
     ema = 0;
 }
 
-/* D's running norm statistics cover the real batch and both batches of samples, whichever batch G's loss uses. */
+/* D's running norm statistics must not depend on the batches that G's loss reads. */
 static void a_second_look_leaves_no_trace(void)
 {
     static machine x;

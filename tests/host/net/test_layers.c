@@ -134,7 +134,7 @@ static void check_limits(void)
 
 static void check_shapes(void)
 {
-    /* stride 2 leaves some padding unused, as in residual networks; with kernel = 1 it skips pixels */
+    /* stride 2 leaves the last padding unused; with kernel = 1, stride 2 skips pixels */
     DG_WORKS(parse("[C.1]\nstride = 2\n[C.2]\nkernel = 1\nstride = 2\n"));
     DG_CHECK(m.net[0].layer[0].out.H == 4 && m.net[0].layer[0].out.W == 4 && m.net[0].layer[0].pad == 1);
     DG_CHECK(m.net[0].layer[1].out.H == 2 && m.net[0].layer[1].pad == 0 && m.net[0].layer[1].in.C == 5);

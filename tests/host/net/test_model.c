@@ -44,7 +44,7 @@ static void check_builtin(const char *name, int size, int width, int layers)
 }
 
 /* Replaces the value of a key in [G.1]. Values in `good` are accepted; messages for values in `bad` state the range
- * `right`. Errors of shapes are ignored, because they are found after errors of keys. */
+ * `right`. Shape errors are ignored, because the parser checks keys first. */
 static void range(const char *key, const char *was, const char *good, const char *bad, const char *right)
 {
     char from[64], to[64];
@@ -116,8 +116,8 @@ static void check_gains(const char *name)
     }
 }
 
-/* The models bilinear, residual and r3gan have no norm but gradient penalties, and no tanh in the last layer. Models
- * whose name ends with -spectral have spectral norm in all layers of D with weights. */
+/* The models bilinear, residual and r3gan have gradient penalties instead of norms, and no tanh in the last layer.
+ * Models whose name ends with -spectral have spectral norm in all layers of D with weights. */
 static void check_no_norm(const char *name)
 {
     static dg_model spectral;

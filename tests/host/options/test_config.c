@@ -126,7 +126,7 @@ static void test_wrong_lines(void)
                   said ? said : "", wrong[i][1]);
     }
     DG_CHECK(!strcmp(reads("device = \"\\x41\\x4\\xg1\\y\"\n"), "A\\x4\\xg1\\y"));
-    static char longest[8 * MOST]; /* longer than the longest permitted value, with any quotes */
+    static char longest[8 * MOST]; /* longer than the longest permitted value */
     const size_t n = (size_t)snprintf(longest, sizeof longest, "[run]\ndevice = ");
     memset(longest + n, 'v', sizeof longest - n - 1);
     DG_CHECKF(strstr(reads(longest), "config.ini:2: value too long"), "%.200s", dg_message());

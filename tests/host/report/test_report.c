@@ -179,7 +179,7 @@ static void grids_have_room(void)
     DG_CHECKF(bytes > 5000000 && bytes < 12000000, "%zu bytes", bytes);
     dg_report_free(&r);
     dg_rundir_close(&d);
-    /* the page shows all of a few sample grids, but only a selection of many */
+    /* the page shows every grid if a run has few sample grids, otherwise a selection */
     d = open_run("small");
     make_grids(&d, 3, 2, 8);
     DG_CHECK(dg_report_grids_renew(&r.grids, d.fd, d.path) == DG_OK);
