@@ -26,8 +26,8 @@ const char *dg_case_run(dg_backend *b, const dg_op *op);
 
 /* Functions of reference_cpu.c and case_cuda.cu for dg_case_run. dg_case_guard: number of guard bytes. dg_case_offset:
  * true if real operands start one value after an aligned address. dg_case_choose: returns NULL, or why the op cannot
- * run. The function dg_case_note receives each result, and NULL when the operands are released; the result is NULL or
- * an error. */
+ * run. dg_case_note: called for each result, and with NULL after the operands are released; returns NULL or an
+ * error. */
 void *dg_case_memory(dg_backend *b, size_t bytes);
 void dg_case_release(dg_backend *b, void *p);
 extern const size_t dg_case_guard;

@@ -8,7 +8,7 @@ void dg_any_make(dg_op *op, dg_op *want)
     int shape[2 * OP_NUMBERS], words = 0;
     for (const dg_shape_word *w = dg_op_info_of(kind)->shape; w->name; w++)
         shape[words++] = (int)dg_field_get(op, &w->field);
-    /* the values for op_row.set are those of the second shape in the table of shapes */
+    /* the values for op_row.set come from the second row of the table of shapes */
     for (int i = words; i < OP_NUMBERS; i++) shape[i] = r->shapes[1][i];
     *op = op_make(r, kind, shape, r->usual);
     *want = op_own(op);

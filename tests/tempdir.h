@@ -50,7 +50,7 @@ __attribute__((format(printf, 1, 2), unused)) static char *temp_text(const char 
     return out;
 }
 
-/* Returns the path temp_dir/name, valid for the next 15 texts of temp_text. */
+/* Returns the path temp_dir/name, which stays valid for 15 more calls of temp_text or temp_path. */
 __attribute__((unused)) static const char *temp_path(const char *name) { return temp_text("%s/%s", temp_dir, name); }
 
 /* Returns the number of file names in a directory that contain `part`. */

@@ -17,7 +17,7 @@
 #include "next.h"
 
 enum { LONGEST = 4096 };
-static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER; /* mutex, held from a recorded call to its line */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER; /* locked until a call's line is written */
 static int record = -1;
 
 /* Runs at exit: files that gcov writes after main() are not recorded. */

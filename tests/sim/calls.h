@@ -1,4 +1,4 @@
-/* Checks of the results of runtime API calls, and a kernel for the calls. */
+/* Checks results of CUDA runtime calls, and defines a kernel for tests of these calls. */
 #ifndef CALLS_H
 #define CALLS_H
 

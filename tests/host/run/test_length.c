@@ -89,7 +89,8 @@ static void test_batch(void)
     dg_options_free(&o);
 }
 
-/* For any dataset, --epochs auto gives the promised number of steps, rounded up by less than an epoch. */
+/* For any dataset, --epochs auto gives at least the minimum number of steps, and less than an epoch above the
+ * maximum. */
 static void test_promise(void)
 {
     for (int images = 1; images < 300000; images += 1 + images / 3)

@@ -115,7 +115,7 @@ static void test_odd_files(void)
     temp_put(temp_path("odd/log.csv"), "", 0); /* an empty log.csv, as after a power failure */
     l = log_of(&r, 5);
     dg_log_close(l);
-    /* lines of log.jsonl that are not rows are kept before the checkpoint's step and removed after it */
+    /* a resumed run keeps other lines of log.jsonl before the checkpoint's step and removes later ones */
     const char other[] = "{\"kind\":\"note\",\"text\":\"x\"}\n{\"kind\":\"epoch\",\"epoch\":1,\"step\":4}\n{\"kind\":"
                          "\"epoch\",\"step\":9}\n[1]\n";
     temp_put(temp_path("odd/log.jsonl"), other, strlen(other));
@@ -219,7 +219,7 @@ static void test_sparse(void)
     dg_rundir_close(&r);
 }
 
-/* Rows are flushed before the end of an epoch: at once after many rows, otherwise after a short time. */
+/* Rows are flushed before the end of an epoch: after many rows, or after a short time. */
 static void test_flush(void)
 {
     dg_rundir r = open_run("flush");

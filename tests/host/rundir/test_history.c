@@ -83,7 +83,7 @@ static void test_go_back(void)
     dg_rundir_close(&r);
 }
 
-/* If a rewind is killed before it replaces the newest checkpoint, the next start undoes it, otherwise completes it. */
+/* The next start completes a killed rewind, or undoes the rewind if the newest checkpoint was not yet replaced. */
 static void test_cut_off(void)
 {
     char moved[64];
@@ -234,7 +234,7 @@ static void test_hostile(void)
     dg_rundir_close(&r);
 }
 
-/* A run can be rewound to a checkpoint with any name, which gets another name during the rewind. */
+/* A run can be rewound to a checkpoint with any name. The checkpoint's temporary name is removed. */
 static void test_go_back_to_copy(void)
 {
     char moved[64];

@@ -40,7 +40,7 @@ static void far_away(void)
     }
 }
 
-/* Output after dg_progress_wait replaces its message. An image is printed above the progress line. */
+/* Output replaces the message of dg_progress_wait. An image is printed above the progress line. */
 static void previews(void)
 {
     int widest;

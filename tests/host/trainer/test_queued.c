@@ -158,7 +158,7 @@ static void later(void)
     dg_ring_reader_close(&r);
 }
 
-/* The shorter a step, the more steps have their metrics requested at once. */
+/* The shorter a step, the more steps share a request of metrics. */
 static void intervals(void)
 {
     static const struct {

@@ -192,8 +192,7 @@ static void run(const problem *p, const kernels *k, const dg_variant *variant)
     }
 }
 
-/* Checks that dense layers and 1x1 convolutions use variant gemm, but the 4x4 maps of GANs do
- * not. */
+/* Checks that dense layers and 1x1 convolutions use variant gemm, and that 4x4 convolutions do not. */
 static void flat(const kernels *k)
 {
     static const struct {

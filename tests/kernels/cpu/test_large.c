@@ -178,8 +178,8 @@ static void check_gather(void)
     tensor_free(x);
 }
 
-/* The middle rows of the weight matrix are zeros, so sigma sums equal values in both cases. The power iteration is off,
- * because it would read results whose middle parts share memory. */
+/* The middle rows of the weight matrix are zeros and do not change sigma. The power iteration is off, because the
+ * middle parts of its results share memory. */
 static void check_spectral(void)
 {
     check((dg_op){.name = "spectral", .kind = DG_OP_spectral, .u.spectral = {.cols = 5}}, NULL, 1e-6);

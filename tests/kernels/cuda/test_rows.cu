@@ -1,6 +1,6 @@
 /* Runs every row of the shipped tuning tables (kernels/tuning/) and compares the results with the reference. For the
- * slow simulator, shapes are halved while the row stays valid: first the batch, then the image, then the channels.
- * Additional rows in this file keep the test from being empty. Random text must be refused. */
+ * slow simulator, shapes are halved while the row stays valid: first the batch, then the image, then the channels. Rows
+ * in this file run even if no table is shipped. Random text must be refused. */
 #include <memory>
 #include "any_op.h"
 extern "C" {

@@ -73,8 +73,8 @@ template <int J, bool TRANS_B, bool LOADED> static void test_wgmma(const char *n
         DG_CHECKF(got[i] == want[i], "%s: d(%d,%d) = %g, not %g", name, i / N, i % N, got[i], want[i]);
 }
 
-/* Each block adds the values of all blocks in its cluster, times a factor, and then writes the sums of the next block
- * to y. Uses dynamic and static shared memory. */
+/* Each block multiplies the sum over its cluster by rank + 1, and writes the result of the cluster's next block to y.
+ * Uses dynamic and static shared memory. */
 static __global__ void cluster_kernel(float *y)
 {
     enum { T = 96 };

@@ -264,8 +264,8 @@ static const dg_launch *launch_of(const dg_plan *p, const char *name)
     return p->launch;
 }
 
-/* With gradient penalties, a tangent convolution computes the slopes of its activation, and the update computes all
- * weight gradients. The last layer of D is fused with its loss only in the step of G. */
+/* With gradient penalties, each tangent convolution is fused with the slopes of its activation, and the update computes
+ * all weight gradients. The last layer of D is fused with its loss only in the step of G. */
 static void penalties(void)
 {
     static dg_model m;
@@ -351,7 +351,7 @@ int main(void)
     for (unsigned what = 0; what <= DG_FUSE_OPS; what++) {
         plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", what, 0);
         DG_CHECKF(factors + missing == (what & DG_FUSE_update ? 12 : 0), "%d and %d factors", factors, missing);
-        /* bf16 tensors: activations and gradients of D in both passes and of G */
+        /* bf16 tensors: activations and gradients of G, and of both passes of D */
         DG_CHECKF(rounded == (!(what & DG_FUSE_convs) ? 0 : what & DG_FUSE_update ? 24 : 8), "%d rounded", rounded);
     }
     plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 30);

@@ -1,5 +1,5 @@
 /* Compares fused convolutions of images (thin, thin_mma) and the first layer of G (dense) with the reference. Gathered
- * images must have the bits of gather.cu, and noise the bits of noise.cu. */
+ * images and noise must equal the results of gather.cu and noise.cu bit for bit. */
 #include "fused_case.h"
 extern "C" {
 #include "tests/gather_signed.h"
@@ -7,7 +7,7 @@ extern "C" {
 
 static const dg_prologue_kind PLAIN = DG_PROLOGUE_PLAIN, NORM = DG_PROLOGUE_NORM;
 
-/* A case of variant thin: x has one or three channels. `images` of the N images are gathered, mirrored by `flip`. */
+/* A case of variant thin: x has one or three channels. The first `images` images are gathered, some mirrored (flip). */
 struct thin_case {
     bool forward;
     int N, H, W, Ci, Co, images, flip;

@@ -10,7 +10,7 @@ extern "C" {
 enum { FWD, DX };
 struct tile {
     int dir;
-    bool small; /* the tile is for maps divided into cells of 4x4 */
+    bool small; /* maps are divided into cells of 4x4 positions, otherwise 8x8 */
     int m, n;
 };
 enum { MMA, WGMMA, FP16 };
@@ -31,7 +31,7 @@ static const tile *tile_of(int list, int dir, bool small, int k)
     return mine[(size_t)k % mine.size()];
 }
 
-/* Shapes: N, H, W, channels of the operand, channels of the result. The first two shapes use cells of 4x4. */
+/* Shapes: N, H, W, channels of the operand, channels of the result. The first two shapes use small cells (4x4). */
 static const int shapes[][5] = {
     {6, 7, 8, 32, 40}, {18, 6, 8, 48, 72}, {2, 18, 20, 32, 24}, {6, 12, 10, 48, 136}, {4, 17, 9, 32, 8}};
 
@@ -135,11 +135,11 @@ int main()
         const int *const shape = shapes[dev_small() ? large * 2 : large ? 2 + t % 3 : t % 2];
         one(dir, setups[k], shape, of, tile, 1 + i % 3 % (shape[3] / 16), i % 8 == 3 ? 3 : 1);
     }
-    /* runs every tile of wgmma, and clusters, with cells, rows and columns outside of the map */
+    /* runs every wgmma tile, and clusters; some cells, rows and columns are outside of the map */
     const int before = launched, all = dev_small() ? 0 : 3 * count;
     for (int i = 0; i < all; i++) {
         static const int parts[] = {1, 3, 8, 2, 5, 4};
-        const int split = parts[(i / 3 + i) % 6], deep = split == 8 ? 144 : 80; /* at least 16 channels per part */
+        const int split = parts[(i / 3 + i) % 6], deep = split == 8 ? 144 : 80; /* a part has at least 16 channels */
         const int shape[2][5] = {{2, 10, 14, deep, 72}, {2, 6, 8, deep, 72}};
         one(i & 1, setups[i / 3], shape[i >> 1 & 1], WGMMA, i / 4, split, 1);
     }

@@ -1,4 +1,4 @@
-/* Tests that fused launches without a kernel or with too little memory fail, and how an update splits its sums. */
+/* Tests refusals of fused launches without a kernel or with too little memory, and how an update splits its sums. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/fused/fuse.cuh"

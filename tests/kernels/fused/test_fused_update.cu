@@ -10,7 +10,7 @@ extern "C" {
 #include "host/net/gan.h"
 }
 
-/* Weight gradients in updates of D and of G, with maps of odd sizes, partly filled tiles and both cell sizes. */
+/* Weight gradients in updates of D and of G: maps of odd sizes, partly filled tiles, cells of 4x4 and 8x8. */
 static const std::vector<job_case> in_D = {
     {DG_FUSED_THIN, 2, 18, 68, 3, 36, PLAIN, PLAIN, 3},     {DG_FUSED_MMA, 2, 20, 22, 16, 16, PLAIN, DX, 5},
     {DG_FUSED_MMA, 4, 10, 11, 24, 72, NORM, DX, 1},         {DG_FUSED_MMA, 6, 8, 7, 16, 24, NORM, DX, 2},
@@ -47,7 +47,7 @@ struct side {
     dg_prologue s = {};
     int N, H, W, C, groups;
     int64_t norm = 0;           /* index of gamma in the weights; beta follows gamma */
-    fused_tensor dy, pre, left; /* left: the operand's gradient before the norm, or dy */
+    fused_tensor dy, pre, left; /* left: the gradient before the norm (DG_EPILOGUE_NORM_DX), or dy */
     std::vector<float> mean, rstd;
     dev_buffer<float> means, rstds, totals, dense;
     dev_buffer<uint16_t> factors;
@@ -76,7 +76,7 @@ struct side {
         return s;
     }
 
-    /* Computes the inputs of the prologue, and its result by unfused ops, from weights p. */
+    /* From weights p, computes the inputs of the prologue and, by unfused ops, the result of the prologue. */
     void prepare(float *p, float *g, bool *ok)
     {
         if (s.kind == PLAIN) return dense.put(dy.values);

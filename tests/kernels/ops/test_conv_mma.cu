@@ -150,8 +150,8 @@ struct problem {
     }
 };
 
-/* The maps for which a tile exists, by precision and tile number. SMALL maps use cells of 4x4. NOWHERE: wgmma replaces
- * mma. */
+/* The maps for which a tile exists, by precision and tile number. SMALL: maps with cells of 4x4. NOWHERE: wgmma
+ * replaces mma. */
 enum { ALL, LARGE, SMALL, NOWHERE };
 static int maps_of[2][20];
 

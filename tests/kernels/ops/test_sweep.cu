@@ -10,7 +10,7 @@ struct job {
     dg_metrics *ring;
     const dg_step_state *state;
     uint32_t *counters;
-    int bad, broken; /* broken: threads per block that count non-finite weights */
+    int bad, broken; /* broken: threads per block that report non-finite weights */
 };
 
 /* Blocks belong to updates a and b alternately. */

@@ -1,6 +1,6 @@
-/* Tests which variants the CUDA backend selects for a network: the same variants as when planning for an absent GPU
- * with equal memory. Rows of a tuning file take precedence over the rule by shape, and each op reports the source of
- * its variant. An invalid tuning file only causes a warning. */
+/* Compares the variants that the CUDA backend selects for a network with those of a plan for an absent GPU with equal
+ * memory. Rows of a tuning file take precedence over the selection by shape, and each op reports the source of its
+ * variant. An invalid tuning file only causes a warning. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {

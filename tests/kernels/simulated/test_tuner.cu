@@ -223,7 +223,7 @@ static void faults_of_the_device()
     trouble = WELL;
 }
 
-/* Checks that results are correct for the tuner if a variant rounds operands as --precision permits. */
+/* Checks that the tuner accepts variants that round operands as --precision permits. */
 static void tensor_cores()
 {
     dg_tuner_result r;
