@@ -74,7 +74,7 @@ static dg_err take_samples(dg_batch_trial *t, const dg_batch_bench *b, double mo
 {
     const int threads = b->backend->threads;
     const double begin = dg_clock();
-    double ms[SAMPLES], usage[SAMPLES], spent = 0, seconds, at = begin, cpu = dg_cpu_seconds(), now = begin;
+    double ms[SAMPLES], usage[SAMPLES], spent = 0, seconds, at = begin, cpu = dg_cpu_seconds(), now;
     int n = 0, seen = 0;
     bool more = true;
     for (long all = 0, done; more; all += done) {
