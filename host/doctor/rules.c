@@ -132,8 +132,7 @@ const dg_doctor_rule dg_doctor_rules[] = {
      .begins = 0.7,
      .ends = 0.8,
      .windows = 1,
-     .says =
-         "the samples are near-copies: their distance to the nearest real image is %.2f of that between real images",
+     .says = "the samples are near-copies: %.2f times as far from the nearest real image as real images are",
      .ended = "the samples are no longer near-copies of training images",
      .advice = "try more images, --flip, or an earlier checkpoint"},
     {.name = "few_steps",

@@ -176,8 +176,8 @@ dg_err dg_net_check_backward(const dg_model *m, int net)
         if (!read[i])
             return dg_layer_fail(&n->layer[i], m->where,
                                  DG_MSG("unread-layer", "the output of this layer is not used, so the layer cannot be "
-                                                        "trained; remove the layer, or name it as in or add of another "
-                                                        "layer"));
+                                                        "trained; remove the layer, or set a later layer's key in or "
+                                                        "add to this layer"));
     return DG_OK;
 }
 

@@ -143,7 +143,7 @@ enum { LOSSES, OUTPUTS, PARTS, GRADIENTS };
 static const dg_recipe_plot plots[] = {[LOSSES] = {"Losses", "loss", 0},
                                        [OUTPUTS] = {"D(x) and D(G(z))", "mean of D's output", 1},
                                        [PARTS] = {"Parts of D's loss", "loss", 0},
-                                       [GRADIENTS] = {"Gradient of D by the image", "mean squared norm", 0}};
+                                       [GRADIENTS] = {"Gradient of D at the image", "mean squared norm", 0}};
 
 static const dg_metric metrics[] = {
     {.name = "loss_d",
@@ -212,14 +212,14 @@ static const dg_metric metrics[] = {
      .plot = GRADIENTS,
      .legend = "real images",
      .bad = DG_NOT_FINITE,
-     .what = "the gradient of D by real images"},
+     .what = "the gradient of D at real images"},
     {.name = "r2",
      .terms = 1,
      .term = {DG_R2},
      .plot = GRADIENTS,
      .legend = "samples",
      .bad = DG_NOT_FINITE,
-     .what = "the gradient of D by samples"},
+     .what = "the gradient of D at samples"},
 };
 enum { METRICS = sizeof metrics / sizeof metrics[0], PLOTS = sizeof plots / sizeof plots[0] };
 

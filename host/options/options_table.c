@@ -69,8 +69,8 @@ const dg_option dg_option_table[] = {
      "normalization of the discriminator",
      "With --norm-d spectral, D of a built-in model has spectral norm instead of batch norm; the name of this model is "
      "MODEL-spectral. With --norm-d none, D has biases and no normalization, and initial weights that keep the "
-     "variance of activations; the name of this model is MODEL-nonorm. In a model file, write norm = spectral into the "
-     "layers of D instead, or norm = none, bias = yes and start = gain."},
+     "variance of activations; the name of this model is MODEL-nonorm. In your own model file, set norm = spectral in "
+     "the layers of D instead, or set norm = none, bias = yes and start = gain."},
     {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | U | X | M | L | W,
      OUTPUT | COMMON, "output directory or file; - is standard output",
      "The commands train, generate and interpolate write a directory. The commands export, import, curves, report and "
@@ -151,7 +151,7 @@ const dg_option dg_option_table[] = {
      "of the images that the new run will show. A resumed run keeps its schedule length, also with more epochs."},
     {"lr-end", 0, "X", DG_OPT_REAL, AT(lr_end), 0, 10, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL,
      "learning rate at the end of --schedule cosine; 0 = value of --lr",
-     "--lr-d and --lr-g change by the factor by which --lr changes."},
+     "--lr-d and --lr-g change by the same factor as --lr."},
     {"beta2-end", 0, "X", DG_OPT_REAL, AT(beta2_end), 0, 1, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL | BELOW,
      "beta2 at the end of --schedule cosine; 0 = value of --beta2",
      "The bias correction of Adam uses the current beta2, as in torch.optim. Used only with --optimizer adam."},

@@ -176,7 +176,7 @@ static dg_err take_lock(dg_rundir *r, bool *again)
     r->lock = fd;
     if (fstat(fd, &s) || !S_ISREG(s.st_mode)) return dg_fail(DG_IO, "%s: is not a regular file; remove it", file);
     if (s.st_nlink > 1)
-        return dg_fail(DG_IO, "%s: has %ju hard links, so it may be the lock of another run or not a lock; remove it",
+        return dg_fail(DG_IO, "%s: has %ju hard links, so this file may not be the lock of this run; remove the file",
                        file, (uintmax_t)s.st_nlink);
     /* The lock belongs to the open file description: closing another descriptor of the file keeps it. */
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

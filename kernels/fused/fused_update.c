@@ -144,7 +144,7 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
         if (j->kind == DG_FUSED_THIN_MMA && gpu->arch && !dg_math_on(j->tune.math, gpu->arch))
             return "tensor cores before sm_80 have no bf16";
         if (!dg_conv_is_halving(a) || (a->Ci != 1 && a->Ci != 3) || a->Co % 4)
-            return "variant thin requires K=4 S=2 P=1, 1 or 3 channels of x, a multiple of 4 channels of y";
+            return "variant thin requires K=4 S=2 P=1, 1 or 3 channels of x, and a multiple of 4 channels of y";
         if (j->x.kind != DG_PROLOGUE_PLAIN) return "variant thin reads images without a prologue";
         break;
     case DG_FUSED_GEMV:

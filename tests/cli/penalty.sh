@@ -60,14 +60,14 @@ done
 exits 0 doctor both/run
 exits 0 info both/run
 exits 0 report both/run
-ensure 'the report should plot the penalties' grep -q 'Gradient of D by the image' both/run/report.html
+ensure 'the report should plot the penalties' grep -q 'Gradient of D at the image' both/run/report.html
 exits 0 report plain/run both/run --out two.html
 exits 0 report both/run plain/run --out other.html
 exits 0 curves plain/run both/run --out two.png
-! grep -q 'Gradient of D by the image' two.html
+! grep -q 'Gradient of D at the image' two.html
 fact $? 'a comparison with a run without a penalty should not have r1'
 exits 0 report both/run second/run --out penalised.html
-ensure 'a comparison of runs with penalties should have r1' grep -q 'Gradient of D by the image' penalised.html
+ensure 'a comparison of runs with penalties should have r1' grep -q 'Gradient of D at the image' penalised.html
 
 # check compares the squared norms with their tangents
 cat "$root/tests/tiny.cfg" > own.cfg

@@ -15,7 +15,7 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     if (a.Ci % 4) return no("variant gemv requires a multiple of 4 values per image, not %d", a.Ci);
     if (a.N > 65535) return no("variant gemv supports at most 65535 images");
     if ((t->block && t->block != 256) || t->tile_m || t->stages || t->split > 1)
-        return no("variant gemv has 256 threads, no tile, stages or split");
+        return no("variant gemv has 256 threads and accepts no tile, stages or split");
     t->block = 256;
     return NULL;
 }
