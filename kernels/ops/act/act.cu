@@ -1,5 +1,5 @@
-/* Activations without a norm: forward (of a tensor, of a sum of two tensors, with a bias) and backward. real: type of
- * the values.
+/* Activations without a norm: backward, and forward for a tensor, a sum of two tensors, or a tensor with a bias. real:
+ * type of the values.
  * Thread tile: n values (variant direct: 1; variant vector: 16 bytes). Shared memory: none. Registers: 17 to 19.
  * Bound by: memory, 8 bytes per value forward, 12 bytes backward and for a sum */
 #include "kernels/ops/act/act.cuh"

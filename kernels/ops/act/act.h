@@ -8,8 +8,8 @@
 #include "kernels/cpu/cpu.h"
 
 /* tanh(x) = q / (q + 2) with q = exp(2x) - 1, computed for |x|. This formula has no cancellation and no branch, so
- * loops vectorise. The result does not depend on libm. For q, exp(2x) - 1 = s (exp(r) - 1) + (s - 1), s = 2^k, |r| <=
- * ln 2 / 2; the series of exp(r) - 1 ends when its next term is below half an ulp. */
+ * loops vectorise. The result does not depend on libm. q = s (exp(r) - 1) + (s - 1) with s = 2^k and r = 2x - k ln 2,
+ * |r| <= ln 2 / 2. The series of exp(r) - 1 ends when its next term is below half an ulp. */
 #if DG_FP == 64
 typedef uint64_t bits;
 #define MAGIC 0x1.8p52
@@ -96,7 +96,7 @@ INLINE real act_dx_of(const dg_act act, real dy, real y, real factor)
     return (real)NAN;
 }
 
-/* Calls a function with a constant `act` as its first argument. Piecewise linear activations share a loop. */
+/* Calls a function with a constant `act` as its first argument: DG_ACT_TANH, or DG_ACT_LEAKY for other activations. */
 #define WITH_ACT(which, function, ...)                                 \
     do {                                                               \
         switch (which) {                                               \

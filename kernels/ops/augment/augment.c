@@ -17,7 +17,7 @@ static double pixel_of(double v[DG_CHANNELS_MAX], const real *image, int from, c
 }
 
 /* Augments one image: pixel p is computed from a source pixel and the mean of the image. If `back` is set, computes the
- * adjoint, which reads from the destination of pixel p instead. */
+ * adjoint: pixel p is computed from its destination pixel. */
 static void change(real *out, const real *in, const dg_augment_args *a, const dg_augmentation *g, bool back)
 {
     const int colours = dg_augment_colours(a), pixels = a->H * a->W;

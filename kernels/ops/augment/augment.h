@@ -1,4 +1,4 @@
-/* The random parameters of augmentation for each image: the same numbers on every backend. */
+/* The random parameters of augmentation for each image, equal on every backend. */
 #ifndef DG_AUGMENT_H
 #define DG_AUGMENT_H
 

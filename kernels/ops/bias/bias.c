@@ -22,7 +22,7 @@ INLINE void apply(const dg_act act, real *y, const real *x, const real *bias, re
 #pragma omp simd
     for (int i = 0; i < n; i++)
         for (int k = 0; k < many; k++) {
-            /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a tile is of one row or more */
+            /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): every tile has at least one row */
             const real z = x[k * stride + i] + bias[i];
             y[k * stride + i] = act_of(act, z, factor);
         }

@@ -14,7 +14,7 @@ static bool tiles_fit(dg_op_kind kind, const dg_conv_args *a, int H, int W)
     return kind == DG_OP_conv_dw ? computed <= 4 * used : H >= 4 && W >= 4 && computed <= 2 * used;
 }
 
-/* True if Winograd is faster and exact enough. The Winograd tiles must fit the outputs and fill the registers.
+/* True if Winograd is faster and exact enough. The channels must fill vectors, and the tiles must fit the outputs.
  * Winograd's relative fp32 error of 4e-7 (5e-7 with three taps) equals that of a chain of 500 multiply-adds, so shorter
  * sums use the direct variant. Type fp64 uses the direct variant, the reference for comparisons. */
 static bool suits_winograd(dg_op_kind kind, const dg_conv_args *a)

@@ -2,8 +2,8 @@
  * vectors without packing, because packing few rows costs more than it saves. A tile is 4 rows of x by 3 rows of w.
  * Each sum is a vector; after CHUNK terms, the lanes of the vector are added to the result.
  *
- * A unit of work is a block of rows of w. L1 holds a group of the block's rows and a tile's rows of x; L2 holds CHUNK
- * terms of all rows of x and of the block. */
+ * A unit of work is a block of rows of w. For CHUNK terms, L1 holds GROUP rows of w and HIGH rows of x. L2 holds the
+ * block and all rows of x. */
 #include "kernels/ops/conv/cpu/conv_internal.h"
 #include "kernels/ops/conv/cpu/conv_pack.h"
 

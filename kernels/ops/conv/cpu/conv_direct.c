@@ -15,7 +15,7 @@
  * needs no special case. Weights are packed once per call into panels [phase][block of channels][ty][tx][c][DG_LANES *
  * vectors].
  *
- * Threads divide the work by sets of image groups, by bands of output rows and, if necessary, by blocks of channels. */
+ * Threads divide the work by sets of images, by bands of output rows and, if necessary, by blocks of channels. */
 #include "kernels/ops/conv/cpu/conv_pack.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 
@@ -342,8 +342,8 @@ void DG_CPU(dg_conv_direct)(bool adjoint, const dg_conv_args *a)
     real *panel, *packs;
     carve(&j, a->scratch, &panel, &packs);
     int team = dg_conv_team(a, j.team);
-    /* Each part of the channels packs the input again, so there are just enough parts to keep all threads busy. Every
-     * sum is computed in one part, so results do not depend on the number of threads. */
+    /* Each part of the channels packs the input again, so there are only enough parts for about three units per thread.
+     * No sum is divided among parts, so results do not depend on the number of threads. */
     int parts = dg_max(1, dg_min(j.blocks, dg_ceil_div(3 * team, j.sets * j.bands)));
     if (team == 1) parts = 1;
 #pragma omp parallel num_threads(team)

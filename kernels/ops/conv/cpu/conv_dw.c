@@ -128,8 +128,8 @@ static void tap_range(const dg_conv_args *a, int k, int outputs, int inputs, int
 
 enum { RUNS = 32 };
 
-/* Stores or adds the products of a piece (band of rows) for tap (ky, kx) to copy, stored as [blocks of
- * co][DG_MR][NR]. */
+/* Sums the products of a piece (band of rows) for tap (ky, kx) into `copy`, [blocks of co][DG_MR][NR]. If `add` is 0,
+ * overwrites `copy`. */
 static void tap_tiles(const job *j, const piece *c, const real *x, const real *y, real *copy, int blocks, int ky,
                       int kx, int add)
 {

@@ -4,8 +4,8 @@
  * channels and are loaded directly from y. For each output pixel and ky, a run is K*Ci consecutive reals of x (kx, ci),
  * stored with zero padding. A tile is TALL reals of a run by one or two vectors of output channels, summed over pixels.
  *
- * Threads divide the work by slices, ranges of pieces (bands of rows of an image). Each slice sums into its own copy of
- * w; the copies are added in order. The number of slices depends on shapes only. */
+ * Threads divide the work by slices. A slice is a range of pieces; a piece is a band of rows of an image. Each slice
+ * sums into its own copy of w; the copies are added in order. The number of slices depends on shapes only. */
 #include "kernels/ops/conv/cpu/conv_micro.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 
@@ -80,8 +80,8 @@ static void pack_rest(const job *j, real *restrict to, const real *y, int pixels
 
 enum { RUNS = 32 };
 
-/* Stores or adds the products of a piece (band of rows) for one ky to copy, which is stored as [blocks of
- * (kx,ci)][blocks of co][TALL][NR]. `rest`: packed copy of y's last block of channels, or NULL to read y directly. */
+/* Sums the products of a piece for one ky into `copy`, [blocks of (kx,ci)][blocks of co][TALL][NR]. If `add` is 0,
+ * overwrites `copy`. `rest`: packed copy of y's last block of channels, or NULL to read y directly. */
 static void tiles(const job *j, const real *x, const real *y, const real *rest, real *copy, int ky, int o0, int o1,
                   int lo, int hi, int add)
 {

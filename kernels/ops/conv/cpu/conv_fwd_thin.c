@@ -43,7 +43,7 @@ typedef struct {
     int team;
 } job;
 
-/* True if one chain of multiply-adds sums a window, and rows of y are wide enough for a tile. */
+/* True if a window has few enough terms for one chain of multiply-adds, and a row of y has at least DG_MR pixels. */
 bool DG_CPU(dg_conv_fwd_is_thin)(const dg_conv_args *a)
 {
     return (int64_t)a->K * a->K * a->Ci <= DG_SUM_TERMS && a->Wo >= DG_MR;
@@ -86,8 +86,8 @@ static void store(const job *j, real *to, const real *tile, int n, int room)
     }
 }
 
-/* Computes one row of y. n: number of terms per window whose input rows are inside of x. `x` and `panel` point to the
- * first of the terms. The last block of channels is stored first, because it overwrites parts of other blocks. */
+/* Computes one row of y. n: number of a window's terms in rows inside of x. `x` and `panel` point to the first such
+ * term. The last block of channels is stored first, because it overwrites parts of other blocks. */
 static void row_tiles(const job *j, const real *x, const real *panel, int n, real *y)
 {
     const dg_conv_args *a = j->a;

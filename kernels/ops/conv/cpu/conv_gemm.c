@@ -1,7 +1,7 @@
 /* Convolutions that are one matrix product: a kernel that covers the map (a dense layer), or 1x1 at stride 1. With R
  * rows (pixels of y), T terms (taps x channels of x) and Co channels of y, the products are:
- *   forward           y[R][Co] = x[R][T] w[Co][T]'
- *   data gradient     x[R][T]  = y[R][Co] w[Co][T]
+ *   forward           y[R][Co] = x[R][T] w[Co][T]',
+ *   data gradient     x[R][T]  = y[R][Co] w[Co][T],
  *   weight gradient   w[Co][T] = y[R][Co]' x[R][T].
  * Blocking as in Goto & van de Geijn 2008, "Anatomy of High-Performance Matrix Multiplication". The result is divided
  * into units of work; the long sums of small results are also divided into slices. For each CHAIN terms, a unit packs a
@@ -140,7 +140,7 @@ static void fetch_strip(const job *j, const real *from, ptrdiff_t n)
         for (ptrdiff_t i = 0; i < reals; i += 64 / (ptrdiff_t)sizeof(real)) __builtin_prefetch(from + i, 0, 2);
 }
 
-/* Packs a strip of b: n terms of `width` vectors, of which `columns` reals exist. */
+/* Packs a strip of b: n terms of `columns` reals each, padded to `width` reals. */
 static void pack_strip(const job *j, real *restrict to, ptrdiff_t n0, int columns, int width, ptrdiff_t k0, ptrdiff_t n)
 {
     const real *from = j->b + k0 * j->bk + n0 * j->bn;

@@ -1,5 +1,5 @@
-/* CPU convolution variants: functions that return their bytes of scratch memory, and functions that run the variant.
- * The scratch size depends on the shape only; its number of workspaces limits the number of threads. */
+/* Functions of the CPU convolution variants. A function ..._scratch returns the bytes of scratch memory, which depend
+ * on the shape only. The number of threads is at most the number of workspaces in scratch memory. */
 #ifndef DG_CONV_INTERNAL_H
 #define DG_CONV_INTERNAL_H
 

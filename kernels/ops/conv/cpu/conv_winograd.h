@@ -1,13 +1,13 @@
 /* Winograd's minimal filtering, F(m,r): m outputs of a correlation of r taps from n = m+r-1 products instead of m r.
  *   y[i] = sum over p < r of g[p] d[i+p], i < m:    y = A' ((G g) * (B' d)).
  *   g[p] = sum over i < m of d[i+p] y[i]:           g = G' ((A y) * (B' d)), by transposition.
- * Both formulas are products of polynomials at n points. The points minimise the fp32 error (Barabasz et al. 2020,
- * "Error analysis and improving the accuracy of Winograd convolution"):
- *   F(4,3), n = 6: points a, -a, b, -b, 0 and infinity, a = 3/2 and b = 5/8, have 0.4 times the error of points 1 and
- *     2.
- *            Relative errors at 32 to 128 channels: 5e-7, weight gradients 5e-7 to 7e-7, direct sums 2e-7.
- *   F(4,2), n = 5: points a, -a, b, -b and infinity, a = 5/4 and b = 3/8, have half the error of the usual points
- *            0, 1, -1, 2 and infinity, with one or two operations more.
+ * Both formulas follow from the product of two polynomials, computed at n points. The points minimise the fp32 error
+ * (Barabasz et al. 2020, "Error analysis and improving the accuracy of Winograd convolution"):
+ *   F(4,3), n = 6: points a, -a, b, -b, 0 and infinity with a = 3/2 and b = 5/8. The error is 0.4 times the error with
+ *            a = 1 and b = 2. Relative errors at 32 to 128 channels: 5e-7, weight gradients 5e-7 to 7e-7, direct sums
+ *            2e-7.
+ *   F(4,2), n = 5: points a, -a, b, -b and infinity with a = 5/4 and b = 3/8. The error is half the error of the usual
+ *            points 0, 1, -1, 2 and infinity. The transforms need one or two more operations.
  *   F(2,2), n = 3: points 0, 1 and infinity have errors like the direct sum.
  * In two dimensions, the transforms are applied to columns, then to rows. A convolution with K = 2S is S x S filters of
  * two taps, one per phase of the input (forward) or output (backward). A convolution with K = 3 and S = 1 is one filter
@@ -24,12 +24,12 @@ enum { DG_POINTS = 6, DG_TAPS = 3 };
 #define DG_TAPS_OF(n) ((n) == 6 ? 3 : 2)
 #define DG_TILE_OF(n) ((n) == 3 ? 2 : 4)
 
-/* For n = 5: points, whose powers up to the third are exact in floating point, and a factor of the weight transform. */
+/* For n = 5: points a and b, and a factor of the weight transform. The points' powers up to the third are exact. */
 #define DG_A ((real)1.25)
 #define DG_B ((real)0.375)
 #define DG_C ((real)(1 / (2 * (1.25 * 1.25 - 0.375 * 0.375))))
 
-/* For n = 6: points, whose powers are exact, and the weight transform's factors for points a, b and 0. */
+/* For n = 6: points a and b, and the weight transform's factors for a, b and 0. The points' powers are exact. */
 #define DG_A6 ((real)1.5)
 #define DG_B6 ((real)0.625)
 #define DG_CA6 ((real)(1 / (2 * 1.5 * 1.5 * (1.5 * 1.5 - 0.625 * 0.625))))
@@ -192,7 +192,7 @@ static inline size_t dg_odd_lines(size_t reals)
     return ((reals + line - 1) / line | 1) * line;
 }
 
-/* Returns the points per axis for r taps and an H x W output. With two taps, larger tiles are used unless slower. */
+/* Returns the points per axis for r taps and an H x W output. With two taps, selects the tile with fewer products. */
 static inline int dg_winograd_points(int r, int H, int W)
 {
     if (r == 3) return 6;

@@ -5,7 +5,7 @@
  * Backward, each phase of the output is a separate filter of y. Along an axis, tile t reads inputs in_step * (m*t + r)
  * + in_at, r < n, and writes outputs out_step * (m*t + i) + out_at, i < m.
  *   U[phase][block of channels][frequency][term][NR]: transformed weights.
- *   V[frequency][tile][term]: transformed inputs of a piece, which is consecutive tiles, possibly of several images.
+ *   V[frequency][tile][term]: transformed inputs of a piece (consecutive tiles, possibly of several images).
  *   M[frequency][tile][NR]: products of one block of channels.
  * In the first loop order, for many tiles, U is computed once, and V of each piece stays in L2 while it is multiplied
  * by all of U. The second loop order is for few tiles and many channels, where U is larger: V is computed for the whole

@@ -1,9 +1,9 @@
 /* Winograd weight gradient (conv_winograd.h), for K = 2S, or K = 3 and S = 1.
- *   V[phase][frequency][tile][channel]: transformed x, a block of input channels, S phases of one row.
- *   Z[frequency][tile][channel]: transformed y, a chunk of output channels.
+ *   V[phase][frequency][tile][channel]: transformed x of a block of input channels, for phases (py, px) with one py.
+ *   Z[frequency][tile][channel]: transformed y of a chunk of output channels.
  * Products V * Z are summed over the tiles of a piece. For two taps, M[frequency][DG_MR][NR] of one tile of w stays in
- * L1, is transformed to 2 x 2 taps and added to a copy of w. For three taps, blocks are wide, because each block
- * transforms all of y; a copy holds sums of frequencies, which are transformed once at the end.
+ * L1, is transformed to 2 x 2 taps and added to a copy of w. For three taps, each block transforms all of y, so blocks
+ * are wide. A copy then holds sums per frequency, which are transformed to taps once, at the end.
  *
  * Threads divide the work by blocks of input channels, rows of phases, and slices: ranges of pieces (a few images, or a
  * band of an image). Each slice sums into its own copy; the copies are added in order. */
@@ -124,7 +124,7 @@ DG_BY_VECTORS(back, transform_back, 3)
 DG_BY_VECTORS(back, transform_back, 5)
 DG_BY_VECTORS(back, transform_back, 6)
 
-/* Computes the transformed x (V) of a piece for the S phases of one row: V[px]. */
+/* Computes V[px], the transformed x of a piece for phases (py, px), px < S. */
 static void transform_x(const job *j, const piece *p, real *V, int block, int py)
 {
     const dg_conv_args *a = j->a;
@@ -188,7 +188,7 @@ DG_INLINE void transform_taps(const int n, const real *M, size_t step, dg_vec *g
 
 enum { M_STEP = DG_MR * 2 * DG_LANES + 64 / (int)sizeof(real) };
 
-/* Stores or adds the taps of one phase to copy[co][ky][kx][ci..], for `rows` output channels. */
+/* Stores the taps of one phase and `rows` output channels in copy[co][ky][kx][ci..]. If `add` is not 0, adds them. */
 static __attribute__((noinline)) void add_taps(const job *j, const real *M, real *copy, int rows, int py, int px,
                                                int add)
 {
@@ -227,7 +227,7 @@ static void add_piece_to_taps(const job *j, const real *V, const real *Z, real *
         }
 }
 
-/* For three taps, stores or adds products of a piece and chunk to copy[frequency][co][ci..], in chains of tiles. */
+/* For three taps, sums a piece's products of one chunk, in chains of tiles, into copy[frequency][co][ci..]. */
 static void add_piece(const job *j, const real *V, const real *Z, real *copy, int tiles, int block, int chunk, int add)
 {
     dg_micro *micro = j->NR == DG_LANES ? wide1 : wide2;
