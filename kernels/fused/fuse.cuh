@@ -59,15 +59,15 @@ static __device__ __forceinline__ dg_channel dg_channel_of(const dg_prologue &s,
     return {scale, -scale * total[C], scale * (mean * total[C] - total[0])};
 }
 
-/* Returns the prologue's value for one input. pre: used by norm_dx only. factor is from 0 to 1 (1 for plain), so the
- * value is the larger of z and factor z. */
+/* Returns the value of prologue plain or norm for one input. The value is max(z, factor z), because factor is from 0 to
+ * 1 (1 for plain). */
 static __device__ __forceinline__ float dg_one_value(const dg_channel &k, float x, float factor)
 {
     const float z = k.scale * x + k.shift;
     return fmaxf(z, factor * z);
 }
-/* dg_bent_value returns the value of dg_one_value with one operation less: z + bend |z| with bend = (1 - factor) / (1 +
- * factor). The coefficients must have been multiplied by (1 + factor) / 2 (dg_channel_bent). */
+/* dg_bent_value computes dg_one_value in one operation less. k: coefficients from dg_channel_bent, which multiplies
+ * them by (1 + factor) / 2; bend: (1 - factor) / (1 + factor). */
 static __device__ __forceinline__ dg_channel dg_channel_bent(const dg_channel &k, float factor)
 {
     const float unit = 0.5f * (1 + factor);
@@ -166,8 +166,8 @@ static __device__ __forceinline__ float dg_epilogue_act_dx(const dg_epilogue &s,
 
 /* Returns the address of a block's two partial sums for channel c. For epilogue stats, the partial sums are the mean
  * and the sum of squared deviations; for epilogue norm_dx, sum g and sum g (pre - mean). The blocks of a statistics
- * group have consecutive numbers. Epilogue stats also stores the number of values per channel (at least 1) of each
- * block, for each column of tiles. */
+ * group have consecutive numbers. Epilogue stats also stores a count per block and column of tiles: the number of
+ * values per channel, at least 1. */
 static __host__ __device__ __forceinline__ float *dg_parts_of(float *parts, int block, int c, int C)
 {
     return parts + 2 * ((int64_t)block * C + c);
@@ -275,11 +275,11 @@ static __device__ __forceinline__ bool dg_epilogue_last(const dg_epilogue &s, un
     return dg_comes_last(clusters ? counters + 1 + group * clusters + which : counters, (unsigned)expected);
 }
 
-/* Merges the partial sums of channels c0 .. c0 + channels - 1, in large groups first for each cluster of blocks. Called
- * by the NT threads of a block for which dg_epilogue_last returned true. The last block of a column of tiles finishes
- * the epilogue. Returns true in the last block of the launch. NT and channels are powers of two.
- * `scratch`: dg_epilogue_bytes (fuse_launch.h), begins with the partial sums.
- * `counters`: dg_epilogue_counters of this column of tiles.
+/* Merges the partial sums of channels c0 .. c0 + channels - 1. In large groups, each cluster first merges its blocks'
+ * sums. Called by the NT threads of a block for which dg_epilogue_last returned true. The last block of a column of
+ * tiles finishes the epilogue. Returns true in the last block of the launch. NT and channels are powers of two.
+ * `scratch`: dg_epilogue_bytes() bytes (fuse_launch.h); the partial sums are at its start.
+ * `counters`: the dg_epilogue_counters() counters of this column of tiles.
  * `clusters`: number of clusters per group (dg_epilogue_clusters). `values`: number of values per channel and group.
  * `room`: 5 * NT floats of shared memory, free after the main loop. */
 template <int NT>

@@ -85,8 +85,8 @@ static unsigned *counters_of(const dg_plan *p, const dg_launch *l)
     return (unsigned *)(void *)((char *)p->arena->base + p->arena->row[p->row_counters].offset) + l->counter;
 }
 
-/* True if the two launches before l are known and write no weights. The instruction griddepcontrol does not make the
- * writes of the second launch before l visible (PTX ISA). */
+/* True if the two launches before l are known and write no weights. PTX guarantees that l sees the writes of these
+ * launches only after grid_dependency_wait(). */
 static bool weights_stay(const dg_plan *p, const dg_launch *l)
 {
     for (int back = 1; back <= 2; back++)

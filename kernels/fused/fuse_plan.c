@@ -2,8 +2,8 @@
  * 1. Find the dependencies between ops (deps.h).
  * 2. Fuse each convolution with its prologue and epilogue, the last layer of D with its loss, and Adam with the weight
  * gradients of its network. Every other op stays a separate launch.
- * 3. Drop a tensor that all consumers can recompute. If a kernel refuses a launch, other launches may no longer
- * recompute a tensor, so steps 2 and 3 are repeated until nothing changes.
+ * 3. Drop a tensor that all consumers can recompute. Repeat steps 2 and 3 until nothing changes, because a launch
+ * refused by its kernel cannot recompute tensors.
  * 4. Order launches by their main ops. */
 #include <stdlib.h>
 #include <string.h>
@@ -315,7 +315,7 @@ static void factor_rows(const pass *f, int i, const int *new_place)
     }
 }
 
-/* Marks the rows of tensors that no launch stores as absent, and adds rows for tensors that fused launches need. */
+/* Sets `absent` in the rows of tensors that no launch stores, and adds rows for tensors that fused launches need. */
 static void settle_rows(pass *f, const int *new_place)
 {
     dg_plan *p = f->p;

@@ -66,15 +66,15 @@ typedef struct {
 
 /* Rounded tensors (dg_row.rounded, decided by fuse_rounded.c): under --precision bf16 a tensor between fused launches
  * is stored as bf16 if all its writers and readers support bf16. Pointers to rounded tensors are still float *. If
- * every reader rounds the tensor or reads only its sign, results are unchanged. Compared with unfused ops, a norm's
- * input and the gradient after a norm are rounded once more, but their sums are computed before rounding. */
+ * every reader rounds the tensor or reads only its sign, results are unchanged. A norm's input and the gradient after a
+ * norm have one more rounding than in unfused ops. Sums over these tensors use the unrounded values. */
 
 /* The operands of a weight gradient were inputs of earlier convolutions: x in the forward pass, y in the data gradient.
  * On tensor cores, the earlier convolutions store their rounded inputs (`factors`) for the weight gradient. If no
  * convolution stores an operand, a kernel of the update rounds this operand. */
 
 /* A convolution with prologue and epilogue: forward (x to y) or data gradient (y to x; also the forward pass of a
- * transposed convolution). The input is in.x; conv points to the result and w only. */
+ * transposed convolution). The input is in.x. In conv, only the pointers to w and to the result are valid. */
 typedef struct {
     dg_conv_args conv;
     dg_prologue in;
@@ -130,9 +130,9 @@ typedef struct {
     unsigned *counters;
 } dg_fused_update;
 
-/* Groups the ops of a plan into launches. Requires that the backend's refuses() accepts each op, and that all rows of
- * the plan except work rows have addresses. Reorders independent ops, marks rows of unwritten tensors as absent, and
- * adds rows for fused launches. Fuses nothing if real is not DG_F32. Returns DG_DEVICE if out of memory. */
+/* Groups the ops of a plan into launches. Requires that the backend's refuses() has returned NULL for each op, and that
+ * all rows of the plan except work rows have addresses. Reorders independent ops, marks rows of unwritten tensors as
+ * absent, and adds rows for fused launches. Fuses nothing if real is not DG_F32. Returns DG_DEVICE if out of memory. */
 dg_err dg_fuse_plan(dg_plan *p, unsigned what, dg_type real, const dg_gpu *gpu);
 
 /* Return the kernel arguments of a fused launch, with NULL pointers before the plan is bound. */

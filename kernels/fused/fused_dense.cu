@@ -1,9 +1,9 @@
 /* The first layer of G: x(N, pixels, C) = y(N, Co) w(Co, pixels, C), with random latents y that this kernel draws, and
  * the statistics of the norm after it. Each block draws the latents that it needs, which is faster than waiting for
- * another kernel. A step of the main loop sums over DEPTH of the Co latents, usually all of them. The sum over the
+ * another kernel. Each step of the main loop sums over DEPTH latents, so Co <= DEPTH needs one step. The sum over the
  * latents is divided into PARTS parts, which are added in order.
- * Block tile: 16 images x 128 channels of one pixel (conv_tiles.h); wide, so that fewer blocks draw the same latents.
- * Thread tile: 4 images x 4 channels; weights: global -> registers, the first while latents are drawn.
+ * Block tile: 16 images x 128 channels of one pixel (conv_tiles.h). Wide tiles repeat fewer draws of latents.
+ * Thread tile: 4 images x 4 channels. The first AHEAD weights are loaded into registers before latents are drawn.
  * Shared memory: 43 KB.
  * Registers: 107.
  * Bound by: multiply-adds and random numbers */
@@ -13,7 +13,7 @@
 
 static constexpr int IMAGES = DG_DENSE_IMAGES, CHANNELS = DG_DENSE_CHANNELS, DEPTH = 128, PARTS = 4, AHEAD = 5,
                      THREADS = PARTS * IMAGES / 4 * 32;
-static constexpr int LINE = IMAGES + 4; /* floats per latent's row of y, padded against bank conflicts */
+static constexpr int LINE = IMAGES + 4; /* floats per latent in y: one per image, plus padding against bank conflicts */
 static_assert(CHANNELS == 4 * 32, "each lane of a warp must have four channels");
 static_assert(THREADS == IMAGES * 32 && THREADS >= CHANNELS,
               "a block needs one warp per image and one thread per channel");

@@ -1,10 +1,10 @@
-/* The last layer of D, from its input to the input's gradient. A thread loads up to KEPT packs of 4 channels at a time.
- * If a thread has at most KEPT packs, the packs stay in registers and x is read only once. The kernel computes the
- * logit, its gradient, and the gradient with respect to x, back through the norm. Each block stores partial sums of the
- * norm's gradient.
+/* The last layer of D, forward and backward: the logit, the loss, and the gradient through the preceding activation. A
+ * thread loads up to KEPT packs of 4 channels at a time. If a thread has at most KEPT packs, the packs stay in
+ * registers and x is read only once. Each block stores partial sums of the norm's gradient.
  * Grid: one block per image.
- * Block: thread = slot * lanes + lane; lane l: channels 4 l .. 4 l + 3 of each 4 * lanes; slot s: pixels s, s + slots,
- * ... Shared memory: 8 KB.
+ * Block: thread = slot * lanes + lane; lane: channels c with c / 4 % lanes == lane; slot: pixels p with p % slots ==
+ * slot.
+ * Shared memory: 8 KB.
  * Registers: 128.
  * Bound by: latency; memory traffic is 12 bytes per value of x, or 8 bytes if x is bf16 */
 #include "kernels/ops/gan_loss/cross_entropy.cuh"
@@ -107,7 +107,7 @@ static __device__ __forceinline__ void sum_losses(const dg_fused_head &h, double
                                                                                                         (double)each);
 }
 
-/* per_group: images per group; 2^log_lanes lanes; channels: a power of two >= C. */
+/* per_group: images per group; log_lanes: log2 of `lanes`; channels: a power of two >= C. */
 static __global__ void __launch_bounds__(THREADS, 2)
     head_kernel(const dg_fused_head h, int per_group, int log_lanes, int channels)
 {

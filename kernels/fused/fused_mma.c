@@ -26,7 +26,7 @@ dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, 
     const dg_mma_tile tile = dg_mma_tile_of(kind, a, tune);
     const int stages = DG_MMA_STAGES(true, tune->math == DG_MATH_FP16, tile.portion);
     const int factors = tile.factors + (stages - 2) * tile.portion, sums_bytes = results * (int)sizeof(float);
-    const bool cluster = tile.factors && tune->split > 1; /* in shared memory, sums replace the operands */
+    const bool cluster = tile.factors && tune->split > 1; /* exchanged sums reuse the shared memory of the operands */
     g.shared = (size_t)(tile.bytes + (stages - 2) * tile.portion) + (size_t)g.channels * (both ? 3 : 2) * sizeof(float);
     if (cluster && sums_bytes > factors) g.shared += (size_t)(sums_bytes - factors);
     g.merged = g.blocks / f->out.groups * (cluster ? tune->split : 1);

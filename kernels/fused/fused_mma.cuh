@@ -2,9 +2,10 @@
  * prologue and an epilogue. The prologue is applied once per value, when the value is stored in shared memory. The
  * weights are rounded before the launch. The epilogue reads the results from registers.
  * Tile: as in conv_mma_fwd.cuh and conv_mma_dx.cuh.
- * Shared memory: as in conv_mma_fwd.cuh and conv_mma_dx.cuh, plus two stages of small weights (8 KB each), 16 bytes,
- * and 8 or 12 bytes per summed channel. Warpgroups that split a sum need shared memory for a tile's sums
- * (fused_mma_join.cuh). Registers: forward pass 146 to 172, data gradient 146 to 190, warpgroups 107 to 254.
+ * Shared memory: as in conv_mma_fwd.cuh and conv_mma_dx.cuh, plus 16 bytes, 8 or 12 bytes per summed channel, and two
+ * more stages of weights if a stage has 8 KB. Warpgroups that split a sum need shared memory for a tile's sums
+ * (fused_mma_join.cuh).
+ * Registers: forward pass 146 to 172, data gradient 146 to 190, warpgroups 107 to 254.
  * Bound by: shared memory, and the latency of the epilogue's sums over blocks. */
 #ifndef DG_FUSED_MMA_CUH
 #define DG_FUSED_MMA_CUH
@@ -12,8 +13,8 @@
 #include "kernels/fused/fused_mma_join.cuh"
 #include "kernels/ops/conv/cuda/conv_mma_instance.cuh"
 
-/* Kernel arguments. The blocks of a statistics group have consecutive numbers; the last block may have fewer cells
- * (squares of 8x8 or 4x4 positions). */
+/* Kernel arguments. The blocks of a statistics group have consecutive numbers. The group's last block may have unused
+ * cells (squares of 8x8 or 4x4 positions). */
 struct dg_fused_mma {
     dg_conv_args conv;
     dg_prologue in;
@@ -25,7 +26,7 @@ struct dg_fused_mma {
     int split, channels;
     const void *rounded;
     void *factors;
-    unsigned share; /* bit mask: slices of the rounded input that the first column of tiles stores */
+    unsigned share; /* bit i: the first column of tiles stores slice i of the rounded input */
     bool early;     /* the first weights are loaded before grid_dependency_wait() */
     float *result, *sums, *parts;
     unsigned *columns, *tiles;
@@ -105,8 +106,8 @@ static __device__ DEV_NOINLINE void dg_fused_merge(dg_epilogue s, float *sums, u
 }
 
 /* Applies the epilogue to a lane's results and stores them. Epilogue norm_dx: also adds to the two sums of each column
- * (`first`, `second`). WHOLE: no column of the tile is out of range. at: index of each row's first channel, < 0: the
- * row is out of range. n: first of the lane's columns. */
+ * (`first`, `second`). WHOLE: no column of the tile is out of range. at: index of the first channel of each row, or
+ * negative for a row out of range. n: first of the lane's columns. */
 template <class G, bool WHOLE, class Sums, int ROWS>
 static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sums &sums, const int (&at)[ROWS],
                                                       int group, int n, int C, float (&first)[2 * G::NJ],

@@ -4,8 +4,8 @@
 
 #include "kernels/fused/fuse.cuh"
 
-/* Returns the first chunk of channels of part `part` of a split sum. most: number of chunks in the largest part. If all
- * parts have `most` chunks, the function avoids a division (24 instructions). */
+/* Returns the index of the first chunk (16 channels) of part `part` of a split sum. most: chunks in the largest part.
+ * If all parts have `most` chunks, the function avoids a division (24 instructions). */
 static __device__ __forceinline__ int dg_fused_part(int chunks, int part, int split, int most)
 {
     return most * split == chunks ? most * part : (int)((unsigned)(chunks * part) / (unsigned)split);
@@ -21,8 +21,8 @@ template <class G, class Sums> static __device__ __forceinline__ void dg_leave_s
     }
 }
 
-/* Warpgroups: the blocks that compute the parts of a tile's sum form a cluster. Each block completes the results of its
- * warps first .. last - 1: it adds the sums that these warps of the other blocks stored in shared memory. */
+/* Warpgroups: the blocks that compute the parts of a tile's sum form a cluster. Each block completes the sums of its
+ * warps first .. last - 1 by adding the sums of the same warps in the other blocks. */
 struct dg_own_warps {
     int first, last;
     bool mine;
@@ -88,7 +88,7 @@ static __device__ __forceinline__ bool dg_fused_join(Sums &sums, float *parts, u
     return true;
 }
 
-/* Adds the partial column sums (`shares`) that this block completes. apart: distance between two shares, in floats. */
+/* Returns the sum of of[k * apart] over the shares k (partial sums of a column) that this block completes. */
 template <class Job, class G>
 static __device__ __forceinline__ float dg_own_sum(const float *of, int apart, dg_own_warps own)
 {

@@ -1,6 +1,6 @@
 /* Division of a fused update (fused.h) among blocks: the kernel arguments, built by fused_update.c. Plain C, internal
- * to kernels/. Blocks of the first launch (producers) compute one part of the sum of one tile of a weight gradient.
- * Blocks of the second launch (consumers) add the parts of consecutive weights and apply Adam. */
+ * to kernels/. Each block of the first launch (a producer) computes a partial sum of one tile of a weight gradient.
+ * Each block of the second launch (a consumer) adds the partial sums of consecutive weights and applies Adam. */
 #ifndef DG_FUSED_UPDATE_H
 #define DG_FUSED_UPDATE_H
 

@@ -15,8 +15,8 @@ extern "C" {
 template <class G, class Products, int STAGES> struct dg_update_sums : Products {
     typedef typename G::E E;
     typedef typename G::piece piece;
-    /* Cell (8x8 or 4x4 positions) of x or y: offset of its first unit (for x, of its border), and bits for rows and
-     * columns outside of the map. */
+    /* Cell (8x8 or 4x4 positions) of x or y. first: offset of its first unit, in x including the border. outside: bits
+     * of rows and columns outside of the map. */
     struct alignas(8) origin {
         int first;
         uint32_t outside;
@@ -30,8 +30,8 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
         uint32_t where;
         int cell, to, from;
     };
-    /* Bits of `outside`: bit 0 is for the row before the cell, the next bits are for rows of y. Two rows of x share the
-     * bit of a row of y. The next LINES bits are for columns of the map. Bit 31 marks a cell outside of all images. */
+    /* Bits of `outside`: bit 0: the row before the cell; bits 1 to LINES - 1: rows of y, each shared by two rows of x.
+     * The next LINES bits are for columns. Bit 31 marks a cell outside of all images. */
     static constexpr int LINES = 10;
     static constexpr uint32_t nowhere = 1u << 31;
     static_assert(piece::side + 2 <= LINES && 2 * LINES < 32, "the bits of rows and columns must fit in a 32-bit mask");
@@ -123,7 +123,7 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
                 if (chunk >= chunks) break;
                 cp_async_wait<STAGES - 2>();
                 E::publish();
-                __syncthreads(); /* this piece of the operands has arrived, and the next stage is free */
+                __syncthreads(); /* the chunk has arrived, and the stage that fetch() fills is free */
                 if (E::warps > 1) Products::multiply(stage);
                 if (chunk + STAGES - 1 < chunks) fetch((stage + STAGES - 1) % STAGES);
                 cp_async_commit();

@@ -24,9 +24,8 @@ typedef struct {
     block_ns job[DG_UPDATE_JOBS];
 } update_costs;
 
-/* Returns the assumed block time of a job without instruction counts. Times of copied operands (1,200 ns per unit) and
- * images with 3 channels (1,650 and 4,100 ns) are from an H100 (docs/results/2026-11-22-h100.md). Others are
- * guesses. */
+/* Returns the assumed block time of a job without instruction counts. The 1,200 ns per unit of family mma were measured
+ * on an H100; the other times are guesses. */
 static block_ns assumed_ns(const dg_update_work *w, dg_math math)
 {
     const bool bf16 = math == DG_MATH_BF16;

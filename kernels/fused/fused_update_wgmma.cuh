@@ -3,10 +3,10 @@
  * of y, 64 per piece. Each of the two warpgroups multiplies half of a piece; the sums of both warpgroups are added at
  * the end.
  *
- * In shared memory, x is ordered by phase of the patch, plane of channels, and line of adjacent positions. The 4 x 2 x
- * 8 channels of a product then have one stride, and a shift (ky / 2, kx / 2) only changes the first position. Eight
- * consecutive positions are a row of a cell; in small cells, four columns of two cells. ldmatrix loads y into registers
- * once for all shifts.
+ * In shared memory, x is ordered by phase of the patch, plane of channels, and line of adjacent positions. The 4 phases
+ * x 2 planes of a product then have one stride. A shift (ky / 2, kx / 2) only changes the first position. Eight
+ * consecutive positions are a row of an 8x8 cell, or four columns of two adjacent 4x4 cells. ldmatrix loads y into
+ * registers once for all shifts.
  * Tile: 64 channels of y x 16 taps x 16 channels of x.
  * Shared memory: 76 KB in four stages, small maps 84 KB.
  * Registers: 128 per thread for sums.
@@ -63,7 +63,7 @@ template <class G> struct dg_dw_wgmma_products {
         for (int i = 0; i < shifts * blocks * 4; i++) sums.c[0][i / 4 / blocks][i / 4 % blocks][i % 4] = 0;
     }
 
-    /* Like dg_dw_products::spot, with values in the order of their units in shared memory, so that neighbouring threads
+    /* Like dg_dw_products::spot, but values are numbered in the order of shared memory, so that neighbouring threads
      * write neighbouring units. */
     static __device__ __forceinline__ int spot(int j)
     {
@@ -94,7 +94,7 @@ template <class G> struct dg_dw_wgmma_products {
     }
     __device__ __forceinline__ void finish() { wgmma_wait(sums.c[0]); }
 
-    /* Adds both warpgroups' sums of shifts FIRST and FIRST + 1 and stores them to the weight gradient (Co, 16, Ci). */
+    /* Adds both warpgroups' sums for shifts FIRST and FIRST + 1, and stores the results in `out` (Co, 16, Ci). */
     template <int FIRST>
     __device__ __forceinline__ void leave(const dg_conv_args &a, const float *other, float *out, int co0, int ci0) const
     {

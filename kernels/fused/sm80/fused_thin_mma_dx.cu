@@ -6,14 +6,14 @@
  *   x[2a - 1 + py, 2b - 1 + px] = r[a, b](py, px) + r[a - 1, b](2 + py, px) + r[a, b - 1](py, 2 + px)
  *                               + r[a - 1, b - 1](2 + py, 2 + px).
  * The term r[a, b](ky, kx) is the product of position (a, b) of y and tap (ky, kx), or 0 outside of y. A matrix product
- * from four positions of y to four pixels would be slower: if CI is 3, it pads 12 columns to 16, and it rounds each
- * value of y four times.
+ * from four positions of y to four pixels would be slower: it rounds each value of y four times, and pads 12 columns to
+ * 16 if CI is 3.
  *
  * Four lanes load 16 channels of a position, 16 bytes each, directly into registers, without shared memory. Lane t of
  * these four lanes computes column t of the taps. Each warp passes its sums for the row below to the next warp;
  * neighbouring positions exchange sums by shuffles. The first warp of a block only passes sums, because its row is the
  * last row of the previous block. A warp writes its two rows of pixels to shared memory for the epilogue.
- * Tile: up to 17 rows of positions of one image (18 rows are multiplied) x all channels.
+ * Tile: up to 17 rows of positions of one image, plus the row above, x all channels.
  * Warp tile: a row of y, 16 positions x 2 CI products of 8 columns per step of 16 channels.
  * Shared memory: 1.5 KB per row (0.5 KB if CI = 1), and 1.7 KB per 16 channels of y.
  * Registers: 64 (CI = 1) or 91 (CI = 3).
@@ -80,7 +80,7 @@ template <int CI_, bool ROUNDED> struct thin_dx {
     {
         return 1 - 2 * near_reciprocal(1 + near_power(v * 2.88539008f));
     }
-    /* Returns sum v = ky * CI + channel of the lane's position p0 + 8 p + lane / 4; p: 0 or 1. */
+    /* Returns sum v = ky * CI + channel at the lane's position p0 + 8 p + lane / 4; p: 0 or 1. */
     __device__ __forceinline__ float at(int p, int v) const { return c[v / 2][p * 2 + v % 2]; }
 
     __device__ __forceinline__ void fetch(values &to, int p0, int chunk) const
@@ -187,8 +187,8 @@ template <int CI_, bool ROUNDED> struct thin_dx {
     }
 };
 
-/* The warp applies the epilogue to n values of each of two rows of x. Row iy is read from `from` and stored at index
- * `row` of x. The next row is G::line further in `from` and `width` further in x. Rows outside of x are skipped. */
+/* The warp applies the epilogue to n values of each of two rows of x. Row iy is read at `from` and stored at index
+ * `row` of x. Row iy + 1 is read at from + G::line and stored at row + width. Rows outside of x are skipped. */
 template <class G>
 static __device__ __forceinline__ void write(const dg_fused_conv &f, const float *from, int row, int width, int n,
                                              int iy)
