@@ -8,7 +8,7 @@
 
 typedef std::function<void()> task;
 
-/* A stream, which queues its work. done: number of items that have run, among `issued` queued items. */
+/* A stream. issued: number of items queued so far; done: number of items that have run. */
 struct CUstream_st {
     bool blocking = true;
     std::deque<task> work;
@@ -52,7 +52,7 @@ cudaError_t finish(cudaError_t e); /* Ends every API call: stores e as the last 
 #define CALL \
     LOCK;    \
     if (cudaError_t trouble = begin(__func__)) return trouble
-/* Begins an API call that releases an object even if it returns an error of an earlier call. */
+/* Begins an API call that releases its object even after an earlier error, which the call returns. */
 #define RELEASE_CALL \
     LOCK;            \
     cudaError_t trouble = begin(__func__)

@@ -18,8 +18,8 @@
  *   calls                      prints at the end the number of API calls and of launched graphs
  *   fault=OP:N:CODE            the N-th kernel that runs for op OP ends with device error CODE
  *   refuse=OP:N:CODE           the N-th launch for op OP fails with error CODE
- * With AddressSanitizer, shared arrays have red zones, and accesses outside of device allocations are reported. With
- * ThreadSanitizer, every CUDA thread is a thread, and only barriers, __syncwarp, grid barriers and atomics order the
+ * With AddressSanitizer, shared arrays have red zones, and accesses outside of device allocations are reported.
+ * ThreadSanitizer treats every CUDA thread as a thread. Only barriers, __syncwarp, grid barriers and atomics order the
  * accesses of CUDA threads, so that races are found under any schedule. */
 #ifndef SIM_H
 #define SIM_H
@@ -161,7 +161,7 @@ struct mma_in {
 /* An operand of wgmma. The operand is a matrix in shared memory or, if start is NULL, a fragment in registers. */
 struct wgmma_matrix {
     const unsigned char *start;
-    int next_k, next_mn; /* bytes from 8 values of k (next_mn: 8 rows or columns) to the next 8 */
+    int next_k, next_mn; /* bytes from 8 values of k to the next 8; from 8 rows or columns to the next 8 */
     bool transposed;
     uint32_t fragment[4];
 };
@@ -212,7 +212,7 @@ static inline unsigned vote(unsigned mask, int predicate, site at)
     collective(VOTE, mask, &predicate, &out, at);
     return out;
 }
-/* Atomics are acq_rel, so that ThreadSanitizer accepts the detection of the last block with __threadfence. */
+/* Atomics are acq_rel, because the simulator's __threadfence is empty and ThreadSanitizer sees only atomics. */
 template <class T, class F> static inline T atomic(T *p, F f)
 {
     T old = __atomic_load_n(p, __ATOMIC_RELAXED);

@@ -1,5 +1,5 @@
 /* The simulator's versions of kernels/dev/dev_wgmma.cuh. Accumulators are NaN from wgmma_begin to wgmma_wait, so that
- * early accesses show. wgmma reads its operands at once or, with SIM=lazy, at wgmma_wait. */
+ * results show premature reads. wgmma reads its operands at once or, with SIM=lazy, at wgmma_wait. */
 #ifndef SIM_WGMMA_H
 #define SIM_WGMMA_H
 

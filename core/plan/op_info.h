@@ -33,7 +33,7 @@ typedef struct {
     dg_role role;
     dg_element element;
     dg_field dim[4]; /* fields whose product is the operand's number of elements; empty for scalars and scratch */
-    bool anywhere;   /* the op also accesses elements of the tensor before the operand's offset */
+    bool anywhere;   /* the op may access the whole tensor, also before the operand's offset */
 } dg_operand;
 
 /* A word of a row in a tuning file, such as N=64. The name ">" continues the previous word, as in C=3>64 (Ci and

@@ -25,8 +25,8 @@ enum { DG_TILED_K = 16, DG_TILED_PAD = 4 };
 #define DG_TILED_SIDE(b, by_rows) ((by_rows) ? (b) * (DG_TILED_K + DG_TILED_PAD) : DG_TILED_K * (b))
 #define DG_TILED_WORDS(m, n, m_rows, n_rows) (DG_TILED_SIDE(m, m_rows) + DG_TILED_SIDE(n, n_rows))
 
-/* Data gradient of variant thin: a block computes a box of rows x columns x images of positions (2x2 pixels of x),
- * SMALL for W <= 32. DG_THIN_DX_STEP: channels of y per pipeline stage. */
+/* Data gradient of variant thin: a block computes rows x columns x images of positions. A position is 2x2 pixels
+ * of x. SMALL: for W <= 32. DG_THIN_DX_STEP: channels of y per pipeline stage. */
 #define DG_THIN_DX_SMALL 8, 8, 8
 #define DG_THIN_DX_LARGE 16, 32, 1
 enum { DG_THIN_SMALL = 32, DG_THIN_DX_STEP = 4 };

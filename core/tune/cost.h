@@ -5,7 +5,7 @@
  * core/tune/counts.csv has the instructions and bytes of a block: a fixed number and a number per step of the main
  * loop. `scripts/ptx-count --renew` writes counts.csv with a PTX interpreter. The cost model computes a bound and an
  * estimate. The bound is the longest of these times: pipes, L1 and tensor cores on the multiprocessor with most blocks;
- * L2; memory, if the launch does not fit the cache; the longest block.
+ * L2; memory, for the bytes that exceed the cache; the longest block.
  * The estimate is the bound at the lower rates that a kernel with fewer warps reaches, plus the cost of a launch. */
 #ifndef DG_COST_H
 #define DG_COST_H

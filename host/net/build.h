@@ -87,7 +87,7 @@ dg_err dg_net_check_backward(const dg_model *m, int net);
 /* Returns DG_USAGE if an activation of `images` images, or a weight tensor, has more than DG_TENSOR_VALUES values. */
 dg_err dg_net_check_values(const dg_model *m, int net, double images);
 
-/* Build the plan of a forward pass in evaluation mode with batch size N. Arena a receives addresses, no memory. */
+/* Build the plan of a forward pass in evaluation mode with batch size N, without allocating the arena. */
 dg_err dg_build_forward(const dg_model *m, int net, int N, dg_backend *backend, dg_arena *a, dg_plan *plan);
 
 int dg_work_row(dg_builder *b, int net, dg_shape shape, const char *format, ...) __attribute__((format(printf, 4, 5)));

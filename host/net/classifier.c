@@ -110,7 +110,7 @@ static void test_rows(dg_job *job, int N)
     job->test.state = dg_keep(job, dg_arena_row(a, "test.state", DG_WORK, 0, DG_U8, state));
 }
 
-/* Copy the last layer's input to a row of its own, because fusion can omit storing a norm's output for convolutions. */
+/* Copy the last layer's input to its own arena row, because fused launches may not store the output of a norm. */
 static void add_hidden(dg_builder *b, dg_job *job, const dg_pass *c)
 {
     const dg_layer *last = last_layer(&job->model);

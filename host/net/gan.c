@@ -257,7 +257,7 @@ void dg_gan_z(float *z, int latent, uint64_t seed, uint64_t image)
     }
 }
 
-/* The recipe with gradient penalties has two more metrics and one more plot, at the end of each table. */
+/* The recipe without gradient penalties omits the last two metrics and the last plot of the tables. */
 #define RECIPE(fewer_metrics, fewer_plots)                                                                     \
     .name = "GAN", .nets = 2, .net = {[DG_G] = {'G', "generator", 1}, [DG_D] = {'D', "discriminator", 3}},     \
     .exported = DG_G, .metrics = METRICS - (fewer_metrics), .metric = metrics, .plots = PLOTS - (fewer_plots), \

@@ -98,7 +98,7 @@ static inline dg_shape dg_net_input(const dg_model *m, const dg_net *n)
 }
 
 /* Write a stock DCGAN as model text to out (DG_MODEL_TEXT_MAX bytes). The layers of G have ngf * 2^depth ... ngf
- * filters; D mirrors G. The image size is F * 2^k with F from 4 to 7; F is the kernel size for F x F pixels. */
+ * filters; D mirrors G. The image size is F * 2^k with F from 4 to 7; F is the first kernel size of G. */
 dg_err dg_model_stock(char *out, const char *name, int size, int channels, int latent, int ngf, int ndf);
 
 /* Write the model text of family bilinear, residual or r3gan to out (DG_MODEL_TEXT_MAX bytes), with the image sizes of

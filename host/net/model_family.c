@@ -52,7 +52,7 @@ static void logit(text *t, int first)
     put(t, "kernel = %d\npad = 0\n", first);
 }
 
-/* The number of filters is `image` at the side of the image and doubles at each halving of the side, up to `most`. */
+/* The number of filters is `image` at full image size and doubles when the size is halved, up to `most`. */
 typedef struct {
     int image, most;
 } widths;

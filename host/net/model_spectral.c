@@ -46,7 +46,7 @@ static const char *last_layer(const char *model)
     return last;
 }
 
-/* True if the section's layer has weights: without key op, a convolution or dense. */
+/* True if the section's layer has weights: a dense layer, or a convolution, which is the default without key op. */
 static bool has_weights(const char *heading)
 {
     for (const char *line = after(heading); *line && *line != '['; line = after(line)) {

@@ -22,11 +22,11 @@ typedef enum { DG_NEVER_BAD, DG_NOT_FINITE, DG_NOT_ZERO } dg_metric_bad;
 /* A metric of a step: one value of dg_metrics, or the sum of two values. */
 typedef struct {
     const char *name; /* column of the log; NULL: the metric is checked, but not logged */
-    int terms;        /* 2: the metric is a sum of two values; it is displayed, not read from logs or checked */
+    int terms;        /* 2: a sum of two values for display, which is neither read from logs nor checked */
     int term[2];
     dg_metric_kind kind;
     dg_metric_over over;
-    const char *label, *brief; /* long and short label on the progress line; "/" joins the value to the last metric;
+    const char *label, *brief; /* long and short label on the progress line; "/" joins the value to the previous one;
                                   label NULL: hidden, brief NULL: like label */
     int plot;                  /* plot in curves.png: index into dg_recipe.plot */
     const char *legend;

@@ -24,8 +24,8 @@ long dg_steps_of_run(const dg_options *o, int images);
 /* True if the run has reached its epochs or steps. */
 bool dg_run_is_finished(const dg_options *o, uint64_t epoch, uint64_t step);
 
-/* Returns the min number of training images, which is DG_LEAST_IMAGES or, if larger, the given batch size (with --batch
- * auto, the first tried size). */
+/* Returns the min number of training images: DG_LEAST_IMAGES or, if larger, the batch size (--batch auto: the size
+ * tried first). */
 int dg_least_images(const dg_options *o);
 
 /* Reduce a default batch size to the largest power of two <= images. */

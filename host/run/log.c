@@ -104,7 +104,7 @@ dg_err dg_log_sync(const dg_log *l)
     return e ? e : f;
 }
 
-/* Set *keep and load the line as a row if the line's step is at most resume_step. */
+/* Load the line as the next row if it is valid and its step is at most resume_step. *keep: the line was loaded. */
 static dg_err keep_csv(dg_log *l, const char *line, uint64_t resume_step, bool *keep)
 {
     dg_log_row row;
@@ -297,7 +297,7 @@ dg_err dg_log_judge(dg_log *l, const dg_rundir *r)
     return open_file(r, f, file_name[CSV]);
 }
 
-/* Returns the row without columns that the log does not have. */
+/* Returns a copy of the row with the columns of the log; missing values are NaN. */
 static dg_log_row fitted(const dg_log *l, const dg_log_row *row)
 {
     dg_log_row out = *row;

@@ -45,7 +45,7 @@ void dg_catch_signals(void)
     static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
         struct sigaction old;
-        /* leave signals ignored that nohup or a background shell ignores */
+        /* a signal that nohup or a background shell ignores stays ignored */
         if (!sigaction(caught[i], NULL, &old) && old.sa_handler != SIG_IGN) sigaction(caught[i], &a, NULL);
     }
     (void)signal(SIGPIPE, SIG_IGN);

@@ -12,7 +12,7 @@
 #include "core/base/numbered.h"
 
 static const char newest[] = "checkpoint.safetensors", folder_name[] = "later-than-";
-/* Name of the chosen checkpoint during a rewind if its file name is not a name of dcgan checkpoints. */
+/* Name that a rewind gives to the chosen checkpoint if the user has renamed its file. */
 static const char renamed[] = "checkpoint-chosen.safetensors";
 static const char *const best[] = {"best.safetensors", "checkpoint-best.safetensors"};
 

@@ -44,7 +44,7 @@ bool dg_log_follows(const dg_log_row *before, const dg_log_row *row);
  * ignored. Returns malloc'd rows; NULL: out of memory. *bad: number of the first invalid line, 0: none. */
 dg_log_row *dg_log_rows_in(char *text, size_t header, const dg_recipe *r, long *rows, long *bad);
 
-/* Returns v as it is read back from the log. */
+/* Returns the value that is read back after v is written to the log. */
 double dg_log_rounded(double v);
 
 #endif

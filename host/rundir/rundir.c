@@ -198,7 +198,7 @@ static void remove_made(dg_rundir *r)
     snprintf(path, sizeof path, "%s", r->path);
     while (r->made > 0) {
         if (rmdir(path) == 0) r->made--;
-        else if (errno != ENOENT) /* ENOENT: this directory and its parent were not created */ break;
+        else if (errno != ENOENT) /* ENOENT: missing, so try its parent */ break;
         char *slash = strrchr(path, '/');
         if (!slash) break;
         *slash = 0;

@@ -11,7 +11,7 @@
 #include "host/run/log.h"
 #include "host/trainer/position.h"
 
-/* Output files that are rewritten during a run, so that a later success replaces a failure. */
+/* Output files that a run rewrites. A later success clears an earlier failure. */
 enum { DG_CHECKPOINT_FILE, DG_BEST_FILE, DG_CURVES_FILE, DG_LOG_FILE, DG_REWRITTEN };
 
 typedef struct {
@@ -38,7 +38,7 @@ typedef struct {
     dg_grid_seen seen;
     uint64_t given_step;          /* step of the last checkpoint passed to the writer in this session */
     double saved_at, saving_took; /* time when the last copy was made; seconds that training waited */
-    /* training position of checkpoint.safetensors, {0}: no file; owned by the writer thread until it is closed */
+    /* position of checkpoint.safetensors, {0}: no file; only the writer thread uses `saved` until the thread ends */
     dg_position saved;
     struct {
         dg_err error;

@@ -68,7 +68,7 @@ static dg_err bad_numbers(dg_training *r, const char *what)
                    (unsigned long long)r->read.epoch + 1, (unsigned long long)r->read.step, what, tensor);
 }
 
-/* Add the newest sample metrics to the log row if row and metrics have one epoch. */
+/* Add the newest sample metrics to the log row if the row belongs to their epoch. */
 static void add_measures(const dg_training *r, dg_log_row *row)
 {
     row->judged = r->judged.epoch && r->judged.epoch == row->epoch;
@@ -230,7 +230,7 @@ int dg_steps_in_a_row(const dg_training *r)
     return (int)n;
 }
 
-/* Save a checkpoint of the last step with read metrics. Fails if the run directory was moved, or removed (no file). */
+/* Save a checkpoint of the last step with read metrics. Returns an error if the run directory was moved or removed. */
 static dg_err checkpoint(dg_training *r)
 {
     bool removed;

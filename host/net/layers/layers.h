@@ -95,7 +95,7 @@ extern const dg_layer_kind *const dg_layer_kinds[];
 dg_err dg_layer_fail(const dg_layer *l, const char *where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Returns the view for the gradient before an activation: dy, or a new row if the network forks and reads dy again. */
+/* Returns the view for the gradient before an activation: dy, or a new row in networks that fork and reuse dy. */
 dg_view dg_layer_gradient(dg_builder *b, const dg_pass *p, int i, dg_view dy);
 
 /* Append y = act(a + output of layer `add`). */
