@@ -16,7 +16,7 @@ typedef struct {
     uint64_t step;
     uint64_t epoch;  /* finished epochs */
     uint64_t batch;  /* finished steps of the current epoch */
-    uint64_t images; /* number of images trained on so far; 0: unknown or, in a snapshot, given by epoch and batch */
+    uint64_t images; /* images trained on so far; 0: unknown or, in a snapshot, derived from epoch and batch */
     uint64_t seed;
     uint64_t data_count, data_fingerprint;
     char precision[8];
@@ -38,8 +38,8 @@ void dg_checkpoint_info_free(dg_checkpoint_info *info);
 /* Return an error (for a tf32 checkpoint: warn) if backend b has another precision than the checkpoint. */
 dg_err dg_checkpoint_precision(const dg_checkpoint_info *info, const char *path, const dg_backend *b);
 
-/* Load a checkpoint's tensors into a training or inference job of its model; optimizer moments only for training. An
- * inference job also accepts a generator exported by dcgan or PyTorch (main.0.weight ...). */
+/* Load the tensors of st into a job of the same model. Only a training job loads optimizer moments. An inference job
+ * also accepts a generator exported by dcgan or PyTorch (main.0.weight ...). */
 dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_job *job);
 
 /* Read the model's text from a checkpoint or an exported network. *text: malloc'd, NULL if the file has no model. */

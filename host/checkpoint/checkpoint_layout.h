@@ -34,7 +34,7 @@ dg_err dg_ck_optimizer(const dg_st *st, const char *path, dg_optimizer *out);
 
 /* Check that st has exactly the model's tensors, with the right types and shapes, and check the values if they were
  * read. If `full` is true, st must be a checkpoint with optimizer moments, all of type `type`. If `full` is false, st
- * may be a generator without discriminator, prefix "G." and num_batches_tracked. */
+ * may lack the discriminator, the prefix "G." of names, and the tensors num_batches_tracked. */
 dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, bool full, dg_type type);
 
 /* Check that the header of st fits the model, then read and check the values. */

@@ -1,4 +1,4 @@
-/* `dcgan batch [MODEL] --data DIR`: finds the fastest batch size by search or by a published rule, or times several. */
+/* `dcgan batch [MODEL] --data DIR`: finds the fastest batch size by a rule, or measures a range of sizes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +21,8 @@ typedef struct {
     dg_batch_table table;
 } job;
 
-/* Table columns, an X macro of value, JSON key, title in the text table or NULL, printf format, width, and factor. r:
- * row i of table t; rule: true if each row is a round of the published rule. */
+/* Table columns: value, JSON key, title in the text table (NULL: not shown), printf format, width, factor on the shown
+ * value. r: row i of table t; rule: true if each row is a round of the published rule. */
 #define COLUMNS(X)                                                                                       \
     X(rule ? (double)i : NAN, "round", "round", "%7.0f", 7, 1)                                           \
     X(r->batch, "batch", "batch", "%7.0f", 7, 1)                                                         \

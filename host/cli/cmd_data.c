@@ -270,7 +270,7 @@ static dg_err write_sheet(const dg_dataset_options *o, const dg_dataset *d, cons
     return e;
 }
 
-/* Read the dataset as for a GAN, and ignore labels that are unusable for a classifier. */
+/* Read the dataset for a GAN. If a classifier could not use the labels, read only the images. */
 static dg_err read_for_gan(const dg_dataset_options *o, dg_dataset *out)
 {
     dg_err e = dg_dataset_read(o, out);

@@ -71,7 +71,7 @@ static void list(char *out, size_t size, const origin *o, int n)
     if (n > SHOWN && at < size) snprintf(out + at, size - at, "; further checkpoints: %d", n - SHOWN);
 }
 
-/* Returns DG_DATA (with `force`: warns) if the images come from several checkpoints or partly from unknown ones. */
+/* DG_DATA (only a warning with `force`): the images come from several checkpoints, or some from an unknown one. */
 static dg_err check_origins(const char *dir, const dg_dataset *d, bool force)
 {
     char all[SHOWN * (ROOM + 20) + 40];
@@ -103,7 +103,7 @@ enum { COUNT = 5000, MEASURES = 24 };
 
 typedef struct {
     dg_options o;
-    dg_generator *generator; /* generates the samples, or NULL if a folder has the samples */
+    dg_generator *generator; /* generates the samples; NULL: samples are read from a folder */
     dg_labeller *labeller;
     dg_model *named;
     dg_backend *backend;

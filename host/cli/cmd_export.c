@@ -117,7 +117,7 @@ static dg_err describe(network *w, const char *path, const char *format)
     return DG_OK;
 }
 
-/* Choose the network to export, which is `name`, or the generator or classifier if name is NULL. */
+/* Choose the network to export: `name` or, if name is NULL, the generator or classifier. */
 static dg_err choose_net(network *w, const char *path, const char *name)
 {
     const dg_recipe *r = dg_recipe_find(w->model);
@@ -205,7 +205,7 @@ static dg_err write_import(const dg_st *st, const char *weights, const dg_model 
     dg_backend *b = NULL;
     dg_job job = {0};
     dg_snapshot *snapshot = NULL;
-    void *data = NULL, *perm = NULL; /* a dataset that a training job requires, but that is not read here */
+    void *data = NULL, *perm = NULL; /* buffers for a dataset, which a training job requires; not filled */
     dg_checkpoint_info info = {.seed = 1};
     snprintf(info.precision, sizeof info.precision, wide ? "fp64" : "fp32");
     dg_job_options o;

@@ -122,7 +122,7 @@ static void report(const job *j)
     if (j->o->write_z) dg_say("%s", dg_output_name(j->o->write_z));
 }
 
-/* Choose the default of --out: the first of generated/, generated-2/, ... without samples of another checkpoint. */
+/* Set --out to the first of generated/, generated-2/, ... that has no samples of another checkpoint. */
 static dg_err choose_directory(job *j)
 {
     static const char *const names[] = {"seed-*.png", "grid.png", NULL};

@@ -182,7 +182,7 @@ static dg_err open_critic(dg_training *r)
     return DG_OK;
 }
 
-/* After --resume with another dataset: set r->own to options of a new run, which starts from the old weights. */
+/* After --resume with another dataset: set r->own to the options of a new run that starts from the weights in path. */
 static dg_err become_another(dg_training *r, const char *path, uint64_t then)
 {
     dg_err e = dg_train_own(r->o, path, &r->own);

@@ -17,7 +17,7 @@ struct dg_opening {
     dg_err error;
     /* NULL after an error, or if the main thread must open the CPU backend, which uses the main thread's OpenMP team */
     dg_backend *backend;
-    /* copy of dg_message(), which is per thread, after an error; otherwise the reason why no GPU is used */
+    /* after an error: copy of the thread's dg_message(); otherwise the reason why no GPU is used */
     char message[1024];
 };
 

@@ -15,7 +15,7 @@ bool dg_to_stdout(const char *path);
 /* "standard output", or path. */
 const char *dg_output_name(const char *path);
 
-/* DG_USAGE if dir has a file that must not be replaced, named in the NULL-terminated array `names`. */
+/* Returns DG_USAGE if a command must not replace one of the files `names` in dir. names: NULL-terminated. */
 dg_err dg_outputs_check(const char *dir, const char *const *names);
 
 #endif

@@ -15,10 +15,10 @@ typedef struct {
     int threads;
     bool strict;
     bool skip_unreadable; /* unreadable folders cause a warning instead of an error */
-    bool list_first;      /* dg_dataset_judge reports unreadable folders instead of dg_dataset_read */
+    bool list_first;      /* unreadable folders are errors of dg_dataset_judge, not of dg_dataset_read */
     bool take_made;       /* include single images that dcgan generated, but no grids and curves */
     int least;            /* fewer valid training images than this number are an error (DG_DATA); 0: no check */
-    int limit;            /* max number of images, or of training images and of test images with classes; 0: all */
+    int limit;            /* max number of images; with classes: of training images, and of test images; 0: all */
     bool fixed_shape;     /* the model fixes size and channels, so printed advice suggests no other values */
     bool labelled;        /* load classes and test images in addition to training images */
     const char *test;     /* test images: a folder, or a share such as "0.5" of each class; NULL: the dataset's */
@@ -28,7 +28,7 @@ typedef struct {
     const char *skipped;             /* path of the list of skipped files, skipped.txt, or NULL */
     const dg_directory *skipped_dir; /* open directory for writing skipped.txt, or NULL */
     uint64_t known; /* fingerprint of a resumed run's dataset, or 0. If the loaded dataset has another fingerprint,
-                       skipped.txt is not written, unless some files could not be read */
+                       skipped.txt is written only if a failed read may succeed later */
     void (*progress)(void *context, long done, long total); /* progress callback, called by one thread, or NULL */
     void *context;
     volatile sig_atomic_t *stop;
@@ -74,7 +74,7 @@ typedef struct {
 dg_err dg_dataset_load(const dg_dataset_options *o, dg_dataset *out);
 /* Like dg_dataset_load, but without calling dg_dataset_judge and without writing skipped.txt. */
 dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out);
-/* Returns DG_DATA if over 10% or 1,000 images (with `strict`: any) are unusable, or fewer than `least` are usable. */
+/* DG_DATA: unusable images exceed 10% or 1,000 (with `strict`: 0), or usable images are fewer than `least`. */
 dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d);
 /* Write why files were skipped, most frequent first: "PNG: cut off after N bytes (9), JPEG: ... (3)". Returns out. */
 char *dg_skip_summary(const dg_dataset *d, bool bad_only, int most, char *out, size_t size);

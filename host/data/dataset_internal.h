@@ -35,7 +35,7 @@ typedef struct {
  * entry to out->skip. without: n paths of files to leave out, such as the cache file; may be NULL. */
 dg_err dg_scan_folder(const dg_folder *folder, const char *dir, const char *const *without, int n, dg_scan *out);
 void dg_scan_free(dg_scan *s);
-/* Add a skipped file, with copies of name and reason, to s->skip. how: flags; image names also set DG_SKIP_BAD. */
+/* Add a skipped file, with copies of name and reason, to s->skip. how: flags; DG_SKIP_BAD is set for image names. */
 enum { DG_SKIP_BAD = 1, DG_SKIP_UNREAD = 2 };
 dg_err dg_scan_skip_folder(dg_scan *s, const char *name, int error, const char *reason);
 dg_err dg_scan_skip(dg_scan *s, const char *name, int how, const char *reason);
@@ -48,8 +48,8 @@ typedef atomic_int dg_lost;
 bool dg_try_again(dg_lost *lost, int error, int tries);
 
 /* dg_file_head reads the first `room` bytes of a regular file, dg_file_whole all bytes; both never block. DG_DATA: the
- * file is corrupt and is skipped. DG_IO: the file may be readable later; this is an error in a zip file, because all
- * files in it may be unreadable. DG_DEVICE: out of descriptors or memory. */
+ * file is corrupt and is skipped. DG_IO: the file may be readable later. In a zip file, DG_IO ends the
+ * loading, because all files may be unreadable. DG_DEVICE: out of descriptors or memory. */
 dg_err dg_file_head(const dg_folder *folder, const char *name, dg_lost *lost, uint8_t *head, size_t room,
                     size_t *bytes);
 dg_err dg_file_whole(const dg_folder *folder, const char *name, dg_lost *lost, size_t limit, uint8_t **data,

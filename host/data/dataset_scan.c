@@ -114,7 +114,7 @@ static dg_err refused(walk *w, const char *path, const char *what, int error, bo
                   : dg_scan_skip(w->to, path, dg_may_pass(error) ? DG_SKIP_UNREAD : 0, reason);
 }
 
-/* True if a directory entry whose fstatat failed may be a folder; a vanished file of unknown type is not. */
+/* True if a directory entry whose fstatat failed may be a folder. False for a vanished entry of unknown type. */
 static bool may_be_folder(unsigned char type, const char *name, int error)
 {
     return type == DT_DIR || (type == DT_UNKNOWN && error != ENOENT && !dg_named_like_a_image(name));

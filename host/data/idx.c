@@ -125,7 +125,7 @@ dg_err dg_idx_unpack(uint8_t **data, size_t *bytes)
     }
     free(*data);
     *data = plain;
-    *bytes = n; /* for a file that is too long, one byte more than its header declares */
+    *bytes = n; /* needed + 1 if the file is longer than its header declares */
     return DG_OK;
 }
 
@@ -264,7 +264,7 @@ static dg_err name_class(dg_dataset *d, int label)
     return DG_OK;
 }
 
-/* Make a class of each label that occurs in r. label_of[label]: index of the class, or -1 for labels of no image. */
+/* Make a class of each label that occurs in r. label_of[label]: index of the class; -1: no image has the label. */
 static dg_err find_classes(const dg_records *r, int label_of[256], dg_dataset *d)
 {
     for (int i = 0; i < 256; i++) label_of[i] = -1;

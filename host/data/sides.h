@@ -4,7 +4,7 @@
 
 enum { DG_SIDE_LEAST = 16, DG_SIDE_MOST = 256 };
 
-/* Returns how many halvings of `side` give *first, a number from 4 to 7; 0: impossible. */
+/* Returns n with side = *first * 2^n and 4 <= *first <= 7; 0: impossible. */
 static inline int dg_side_halvings(int side, int *first)
 {
     int n = 0;

@@ -13,7 +13,7 @@ typedef struct dg_zip dg_zip;
 /* A file in a zip file; its path has no empty components and no "..". */
 typedef struct {
     char *name;
-    uint64_t index, bytes; /* index in the zip file; unpacked size by the central directory */
+    uint64_t index, bytes; /* index in the zip file; unpacked size in the central directory */
     int64_t seconds;
 } dg_zip_file;
 

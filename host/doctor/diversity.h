@@ -6,7 +6,7 @@
 
 #include "host/doctor/doctor.h"
 
-/* Returns the square root of the mean, over all pixel values of an image, of the variance over n images. */
+/* Returns sqrt(mean over pixel values of variance over n images). values: pixel values per image. */
 double dg_diversity(const uint8_t *pixels, int n, size_t values);
 
 /* Get the epochs of the sample grids in directory d, ascending, malloc'd. Closes d; if d is NULL, fails with errno. */

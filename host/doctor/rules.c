@@ -1,5 +1,5 @@
 /* The rules that detect problems of GAN training. The condition `needs` of a rule excludes other causes of the rule's
- * value. All thresholds were chosen by the recorded runs of tests/host/doctor (docs/guide/doctor.md). */
+ * value. All thresholds were chosen from the recorded runs of tests/host/doctor (docs/guide/doctor.md). */
 #include <math.h>
 
 #include "host/doctor/doctor.h"
@@ -10,7 +10,6 @@ static double swing(const dg_vitals *v) { return v->swing; }
 static double nearest(const dg_vitals *v) { return v->nearest; }
 static double steps(const dg_vitals *v) { return (double)v->step; }
 
-/* Max loss of D divided by D's mean loss in the previous window, or 0 if the max loss is below that of a constant D. */
 static double leap(const dg_vitals *v) { return v->most_loss_d > v->guess ? v->most_loss_d / v->loss_d_before : 0; }
 
 /* Current diversity or coverage of samples, divided by its best value so far, or NaN while the best value is small. */

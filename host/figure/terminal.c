@@ -95,7 +95,7 @@ static void put_band(FILE *to, const dg_image *im, int top)
     fputc('-', to);
 }
 
-/* Write DEC sixels with a colour cube as palette, in which channels are in percent. */
+/* Write DEC sixels. The palette is a cube of LEVELS^3 colours; its RGB values are in percent. */
 static void put_sixel(FILE *to, const dg_image *im)
 {
     fprintf(to, "\033P0;1q\"1;1;%d;%d", im->W, im->H);

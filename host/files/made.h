@@ -1,4 +1,4 @@
-/* Detects images made by dcgan, which are not training data and may be replaced, by PNG texts and GIF comments. */
+/* Detects images made by dcgan, by PNG texts and GIF comments. Outputs may replace such images. */
 #ifndef DG_MADE_H
 #define DG_MADE_H
 
@@ -29,8 +29,8 @@ bool dg_made_by_us(const void *head, size_t bytes);
 /* True for single images written by `dcgan generate`, but not for grids and curves. */
 bool dg_made_image(const void *head, size_t bytes);
 
-/* Returns DG_USAGE unless each file in dir, except hidden files, is a PNG with the text (key, value) and has a name
- * that matches one of `names` (fnmatch patterns, NULL-terminated). A missing folder is DG_OK. */
+/* Check that each file in dir, except hidden files, is a PNG with the text (key, value). Each name must match one of
+ * `names` (fnmatch patterns, NULL-terminated). DG_USAGE: another file. DG_OK: dir is missing. */
 dg_err dg_only_ours(const char *dir, const char *const *names, const char *key, const char *value);
 
 /* Returns DG_USAGE if dir has samples of another checkpoint than `origin`. Call dg_only_ours before. */

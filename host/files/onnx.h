@@ -38,7 +38,7 @@ typedef struct {
     bool no_memory;
 } dg_onnx;
 
-/* Append a node with input `in` and an output named WHOSE.WHAT. Returns the node, for more inputs and attributes. */
+/* Append a node with input `in` and output "<whose>.<what>". Returns the node, for more inputs and attributes. */
 dg_onnx_node *dg_onnx_add(dg_onnx *o, const char *type, const char *whose, const char *what, const char *in);
 /* Append a node with the input named `value`, and set `value` to the name of the node's output. */
 dg_onnx_node *dg_onnx_then(dg_onnx *o, const char *type, const char *whose, const char *what, char value[DG_ONNX_NAME]);

@@ -1,5 +1,5 @@
-/* An output of a command may replace an existing file only if dcgan made the file, which its content shows, and if the
- * command does not read the file. This rule applies to all outputs that a user names. */
+/* An output may replace an existing file only if the content shows that dcgan made the file. Files that the command
+ * reads are never replaced. Both rules apply to all outputs that a user names. */
 #ifndef DG_REPLACE_H
 #define DG_REPLACE_H
 

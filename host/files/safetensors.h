@@ -30,8 +30,8 @@ enum { DG_ST_CHECKED = 1 };
 
 /* Read a file. DG_IO: unreadable or invalid file. Free *out with dg_st_free. */
 dg_err dg_st_read(const char *path, int flags, dg_st **out);
-/* dg_st_open reads the header, then dg_st_load reads the data from the still open file, so that the caller can check
- * names and shapes before dg_st_load. After an error of dg_st_load call only dg_st_free. */
+/* dg_st_open reads the header and keeps the file open; dg_st_load reads the data. Between the calls, the caller can
+ * check names and shapes. After an error of dg_st_load call only dg_st_free. */
 dg_err dg_st_open(const char *path, int flags, dg_st **out);
 dg_err dg_st_load(dg_st *st);
 /* Like dg_st_read, but reads from memory, for fuzzing and tests. name: file name for messages; data is copied. */
@@ -57,7 +57,7 @@ dg_err dg_st_write_in(const dg_directory *dir, const char *path, const dg_st_ten
                       const dg_st_meta *meta, int metas, bool checked);
 
 /* Metadata key of the header's CRC-32; the key for the CRC-32 of a tensor is "crc32.NAME". A CRC-32 is eight lower-case
- * hexadecimal digits. The header's CRC-32 is computed of length field and header with "00000000" as its own digits. */
+ * hexadecimal digits. The header's CRC-32 covers the length field and the header, with "00000000" as its own digits. */
 #define DG_ST_CRC "crc32"
 
 extern const char *const dg_st_type_name[DG_TYPES];

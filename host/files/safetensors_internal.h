@@ -11,7 +11,7 @@ enum { DG_ST_HEADER_MAX = 1 << 20, DG_ST_TENSORS_MAX = 4096, DG_ST_RANK_MAX = 8 
 /* Check rules for the JSON header that a JSON parser does not check. Returns NULL, or the fault as static text. */
 const char *dg_st_scan(const char *header, size_t bytes);
 
-/* Returns NULL for a valid tensor name (ours: for a name that dcgan writes), otherwise the fault as static text. */
+/* Returns NULL for a valid tensor name, otherwise the fault as static text. ours: only names that dcgan writes. */
 const char *dg_st_bad_name(const char *name, bool ours);
 
 /* Copy `name` without the components "module" and "_orig_mod", and without a leading "model", "net" or "state_dict". A
@@ -34,8 +34,8 @@ const char *dg_st_find_digits(const char *header, size_t bytes);
 /* Returns the kind of the file, such as "a PNG image"; NULL: unknown. */
 const char *dg_file_kind(const void *begin, size_t bytes);
 
-/* Improve the message of error e, which refused `path` as a safetensors file: name the kind of the file and, for files
- * of torch.save, a conversion command. Returns e. */
+/* Extend the message of error e for `path`, which is not a valid safetensors file: add the kind of the file and, for
+ * files of torch.save, a conversion command. Returns e. */
 dg_err dg_file_explain(const char *path, dg_err e);
 
 #endif

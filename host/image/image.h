@@ -58,7 +58,7 @@ typedef struct {
     unsigned did;
 } dg_decoded;
 
-/* Decode an image, convert it to f->channels, and resize it like dg_image_fit, if possible row by row. */
+/* Decode an image, convert it to f->channels, and resize it like dg_image_fit (row by row if possible). */
 dg_err dg_image_decode_fitted(const void *data, size_t bytes, const dg_decode_options *o, const dg_fitting *f,
                               dg_image *out, dg_decoded *of);
 

@@ -6,7 +6,7 @@
 
 enum { DG_SIDE_MAX = 16384, DG_SCANS_MAX = 100 };
 
-/* Header fields of an image, which dcgan reads with checks of all bounds before a library reads the file. */
+/* Header fields of an image. dcgan reads them with bounds checks before an image library reads the file. */
 typedef struct {
     int W, H;
     int components, bits;
@@ -36,8 +36,8 @@ typedef struct {
     int W, H;
     unsigned did; /* changes made by decoding, as in dg_decoded */
     int file_W, file_H, C;
-    uint8_t *first;    /* address in the image of pixel (0, 0) of the file */
-    ptrdiff_t x, y;    /* bytes in `out` from a pixel to the next of its row in the file, and from a row to the next */
+    uint8_t *first;    /* address in `out` of the file's pixel (0, 0) */
+    ptrdiff_t x, y;    /* strides in `out`, in bytes: between pixels of a file row, and between file rows */
     dg_fitter *fitter; /* resizes the rows; NULL without resizing */
     bool back_x, back_y;
     uint8_t *row[2]; /* scratch, (file_W, 4) each */
@@ -50,7 +50,7 @@ void dg_row_sink_put_rgba(dg_row_sink *s, int y, const uint8_t *rgba);
 /* complete: all rows were written; if not, the image is freed. */
 void dg_row_sink_close(dg_row_sink *s, bool complete);
 
-/* Start to resize a W x H image, like dg_image_fit, of which rows (turned: columns) are passed one by one. */
+/* Start to resize a W x H image like dg_image_fit. The caller passes rows (turned: columns) one by one. */
 dg_err dg_fitter_open(dg_fitter **out, int W, int H, int C, bool turned, const dg_fitting *how, dg_image *im);
 void dg_fitter_put(dg_fitter *f, int y, const uint8_t *row);
 void dg_fitter_close(dg_fitter *f, bool complete);

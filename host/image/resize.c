@@ -1,6 +1,6 @@
 /* Antialiased bilinear resize, bit for bit like Pillow's Image.resize(size, BILINEAR) (src/libImaging/Resample.c). The
- * triangle filter is scaled with the image; weights are 22-bit integers; a horizontal pass, which gives 8-bit values,
- * precedes the vertical pass. Pillow 13 may run the vertical pass first, which changes values by up to 1. */
+ * triangle filter is scaled with the image, and weights are 22-bit integers. The horizontal pass comes first, and gives
+ * 8-bit values. Pillow 13 may run the vertical pass first, which changes values by up to 1. */
 #include "host/image/image_internal.h"
 
 #include <math.h>
@@ -163,7 +163,7 @@ struct dg_fitter {
     dg_image *out;
 };
 
-/* Start to resize an image to W x H, of which only the part `win` is computed and written to `to`. */
+/* Start to resize an image to W x H. Only the part `win` is computed and written to `to`. */
 static dg_err resample(dg_fitter *f, dg_resize how, int W, int H, window win, uint8_t *to, size_t stride)
 {
     const size_t C = (size_t)f->C, row = (size_t)win.W * C, side = (size_t)(f->turned ? f->H : f->W);

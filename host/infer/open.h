@@ -26,8 +26,8 @@ dg_err dg_device_open(const dg_device *d, dg_backend **out);
 /* Like dg_device_open, with the training precision as default precision, so that results equal those of training. */
 dg_err dg_device_open_trained(const dg_device *d, const char *precision, dg_backend **out);
 
-/* dg_device_open_gpu sets *out to NULL if the caller must use the CPU, and `why` to the reason or "". If *out is NULL,
- * dg_device_open_cpu opens the CPU backend, and prints the warning `why`, unless it is "". */
+/* If the caller must use the CPU, dg_device_open_gpu sets *out to NULL, and `why` to the reason or "". The caller then
+ * calls dg_device_open_cpu, which opens the CPU backend. A reason other than "" is printed as a warning. */
 dg_err dg_device_open_gpu(const dg_device *d, dg_backend **out, char *why, size_t size);
 dg_err dg_device_open_cpu(const dg_device *d, const char *why, dg_backend **out);
 

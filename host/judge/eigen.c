@@ -103,7 +103,7 @@ static void step(double *w, double *e, double *v, size_t n, size_t first, size_t
 
 static bool solve(double *w, double *e, double *v, size_t n)
 {
-    double most = 0; /* largest magnitude; the tolerance is relative to `most`, as many eigenvalues are 0 */
+    double most = 0; /* largest magnitude; the tolerance is relative to `most`, because eigenvalues may be 0 */
     for (size_t i = 0; i < n; i++) most = fmax(most, fabs(w[i]) + fabs(e[i]));
     for (size_t first = 0; first < n; first++) {
         for (int steps = 0;; steps++) {

@@ -63,7 +63,7 @@ void dg_normal_free(dg_normal *x)
 }
 
 /* Trace of (A B)^(1/2) for covariances A = V W V^T and B: the sum of sqrt(e) over all eigenvalues e of W^(1/2) V^T B V
- * W^(1/2). x has A; s is B (d, d) and is overwritten; t: scratch (d, d). */
+ * W^(1/2). x: distribution with covariance A; s: B (d, d), overwritten; t: scratch (d, d). */
 static dg_err trace_of_root(const dg_normal *x, double *s, double *t, double *w, double *out)
 {
     const int d = x->d;

@@ -16,7 +16,7 @@ typedef struct {
     int threads;               /* CPU threads, 0: OpenMP's default */
     dg_random_net *random_net; /* NULL: metrics of random-network features are skipped */
     dg_labeller *labeller;     /* NULL: metrics that need a classifier are skipped */
-    const dg_model *gan;       /* GAN whose discriminator layout the two-sample test trains; NULL: no test */
+    const dg_model *gan;       /* the two-sample test trains layers like this GAN's discriminator; NULL: no test */
     dg_backend *backend;
     dg_progress *progress;
 } dg_jury;
@@ -44,7 +44,7 @@ typedef struct {
     double *hidden;            /* (count, features) input of the classifier's last layer */
     double *feature;           /* (count, DG_RANDOM_FEATURES); NULL, like all members below, without a random_net */
     double *next, *ball;       /* squared feature distance to the image's nearest and 5th nearest neighbour */
-    double *near, *reals_near; /* squared distance of each image to the nearest real image, and vice versa */
+    double *near, *reals_near; /* squared distance: image to nearest real image; real image to nearest image */
     dg_normal normal;          /* normal distribution fitted to the set's features on first use */
     double beside[DG_BESIDES];
 } dg_judged;
@@ -55,7 +55,7 @@ dg_err dg_judged_take(const dg_jury *j, const uint8_t *pixels, int images, int s
 void dg_judged_free(dg_judged *x);
 
 /* Compare the image set `other` with the real images `reals` and store the metrics in `other`. held: second set of real
- * images, which is `other` or was already compared with `reals`. */
+ * images. Compare it with `reals` first (other == held). */
 dg_err dg_judged_beside(const dg_jury *j, dg_judged *reals, const dg_judged *held, dg_judged *other);
 
 typedef struct {

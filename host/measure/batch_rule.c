@@ -10,7 +10,7 @@
 #define GAIN 1.01  /* min ratio of the best images/s of the last FLAT sizes to the best of the earlier sizes */
 #define CLOSE 0.92 /* sizes with at least this part of the best images/s are measured again */
 #define SLOWER 1.1 /* factor on the expected time of a measurement, because other programs may slow the machine */
-#define SURE 0.25  /* part of the allowed loss that measured images/s may use; the rest is a margin for noise */
+#define SURE 0.25  /* max measured loss of images/s, relative to the allowed loss; the rest is a margin for noise */
 enum {
     COUNTED = 5,
     FLAT = 6,
@@ -123,7 +123,7 @@ static dg_batch_row *smallest(dg_batch_table *t, double share)
 
 static dg_batch_row *chosen(dg_batch_table *t) { return smallest(t, 1 - SURE * t->limits.within); }
 
-/* True if enough time is left to measure this batch size, estimated from the next larger, or largest, timed size. */
+/* True if enough time is left to measure `batch`. The estimate uses the next larger timed size, or the largest. */
 static bool has_time(const dg_batch_table *t, int batch)
 {
     const dg_batch_row *r = t->row, *last = r + t->rows - 1;

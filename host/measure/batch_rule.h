@@ -2,7 +2,7 @@
  *
  * Rule `search` measures the batch sizes `from`, then 2^k and 3 * 2^k. The series ends when its last six sizes (three
  * doublings) gain less than 1% images/s over the best earlier size. The search chooses the smallest size whose images/s
- * are within an allowed loss of the best size. Measured rates may use only a quarter of the allowed loss, because
+ * are within an allowed loss of the best size. The measured loss may be at most a quarter of the allowed loss, because
  * measured times have errors of about 1%. Then 3/4 and 5/4 of the chosen size are tried, because kernel times jump at
  * tile boundaries. Other programs slow a machine for seconds: two measurements (looks) of one size can differ by a
  * third, but consecutive measurements differ little. Each measurement is therefore compared with the two measurements

@@ -25,7 +25,7 @@ typedef struct {
 
     long steps; /* steps per round; 0: measurements have a time limit */
     dg_room room;
-    dg_machine machine; /* peak FLOP/s: the best of one measurement per batch size */
+    dg_machine machine; /* peak FLOP/s, measured once per batch size; the highest value counts */
     dg_nvml *nvml;      /* NULL: NVML is not available */
     dg_busy load;
     double began;

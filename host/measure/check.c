@@ -21,7 +21,7 @@ void *dg_check_memory(const dg_job *job, const dg_row *r)
     return r->kind == DG_OUTSIDE ? r->outside : (char *)job->arena.base + r->offset;
 }
 
-/* Returns the bytes that an op uses from the operand's row on, which for optimizers include following rows. */
+/* Returns the number of bytes that an op uses from the operand's row on. An optimizer op also uses following rows. */
 size_t dg_check_bytes(const dg_op *op, int operand, const dg_row *r)
 {
     if (r->kind == DG_STATE) return r->bytes;

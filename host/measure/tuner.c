@@ -169,8 +169,8 @@ static dg_err survived(const tuner *s, dg_tuned *t, const dg_tune *tune, dg_err 
 
 static int common_divisor(int a, int b) { return b ? common_divisor(b, a % b) : a; }
 
-/* Time each choice once, until the deadline, in an order with large strides, because neighbours in the list are
- * similar. *looked: number of timed choices, which are moved to the start of the list, fastest first. */
+/* Time each choice once, until the deadline. The order has large strides, because neighbours in the list are similar.
+ * *looked: number of timed choices, which move to the start of the list, fastest first. */
 static dg_err look(tuner *s, double until, dg_tuned *t, int *looked)
 {
     int step = 1 + (int)(0.618 * s->choices);
@@ -206,8 +206,8 @@ static dg_err judge(tuner *s, const dg_op *op, const dg_tune *tune)
     return e && e != DG_FAILED ? failed(e, op, tune) : e;
 }
 
-/* Time groups of FINAL choices again, the fastest group first, until a group has a correct choice, and select its
- * fastest correct choice. *right: a correct choice was found. */
+/* Time groups of FINAL choices again, the fastest group first, until a group has a correct choice. Then select
+ * the group's fastest correct choice. *right: a correct choice was found. */
 static dg_err pick(tuner *s, const dg_op *op, int looked, dg_tuned *t, bool *right)
 {
     dg_err e = DG_OK;

@@ -105,8 +105,7 @@ dg_err dg_options_run_config(dg_options *o, char *path, size_t size);
 dg_err dg_options_from_epoch(dg_options *o);
 /* Set o->out of a new run to samples/DATA-MODEL, with a number if this directory exists. */
 dg_err dg_options_new_run(dg_options *o);
-/* Find the run directory with the number before the new run's number. Returns false if no such run exists, or with
- * --out. */
+/* Find the run before the new run: RUN for RUN-2, RUN-2 for RUN-3. Returns false for the first run or with --out. */
 bool dg_options_older_run(const dg_options *o, char *out, size_t size);
 /* Get the directory name RUN-N with the next free number, such as RUN-2. *out is malloc'd. */
 dg_err dg_options_next_run(const char *run, char **out);

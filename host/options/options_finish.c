@@ -225,7 +225,7 @@ const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32)
     return &dg_precisions[*else_fp32 ? DG_PRECISION_BF16 : o->precision];
 }
 
-/* Set auto precision of check and replay to fp32, because their reference results have unrounded operands. */
+/* Set auto precision of check and replay to fp32, because operands of their reference results are not rounded. */
 static void finish_precision(dg_options *o)
 {
     if (o->precision != DG_PRECISION_AUTO) return;

@@ -282,7 +282,7 @@ static void choose_average(dg_options *o, const dg_options *user)
     if (half_life && !ema && o->ema_half_life > 0) o->ema = 0;
 }
 
-/* Apply section [train] of the model, whose name comes from a source of higher precedence. */
+/* Apply section [train] of the model. Sources of higher precedence are read first, because they name the model. */
 static dg_err set_from_model(dg_options *o, const scanned *s, const char *config)
 {
     const bool operand = o->command == DG_CMD_PLAN || o->command == DG_CMD_PROFILE || o->command == DG_CMD_CHECK ||

@@ -77,7 +77,7 @@ double dg_symmetric_most(const double *a, int n)
 
 /* Scaled Newton-Schulz step (Chen & Chow 2014, "A stable scaling of Newton-Schulz for improving the sign function
  * computation of a Hermitian matrix"). The step maps s, low <= s <= 1, to alpha s (3 - alpha^2 s^2) / 2, where s^2 are
- * eigenvalues of the iterated matrix. alpha maximises the smallest new s, which is returned. */
+ * eigenvalues of the iterated matrix. alpha maximises the smallest new s. Returns the smallest new s. */
 static double scaled_step(double low, double *alpha)
 {
     *alpha = sqrt(3 / (1 + low + low * low));

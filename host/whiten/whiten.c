@@ -34,7 +34,7 @@ void dg_whitening_free(dg_whitening *w)
     free(w);
 }
 
-/* Store the images as columns of out (n, n), n values each; the remaining columns are 0. */
+/* Store each image, n values, as a column of out (n, n); the remaining columns are 0. */
 static void transpose(const uint8_t *pixels, size_t images, size_t n, double *out)
 {
     enum { BLOCK = 32 };
@@ -59,7 +59,7 @@ static dg_err sum_products(dg_symmetric *s, const uint8_t *pixels, size_t count,
     return e;
 }
 
-/* Convert sums of pixel products (0..255) in gram to the covariance of pixels in 0..1, and compute their mean. */
+/* Convert gram, sums of products of pixels 0..255, to the covariance of pixels 0..1. mean: mean of pixels 0..1. */
 static void covariance(const uint8_t *pixels, size_t count, size_t n, double *gram, double *mean)
 {
     const double N = (double)count;
@@ -133,7 +133,7 @@ static dg_err begin(dg_whitening *w, dg_type real, int threads)
     return e;
 }
 
-/* Whiten `count` images; rows of the product after the last image are not copied to out. */
+/* Whiten `count` images, at most CHUNK. x: buffer for CHUNK images. */
 static dg_err whiten_chunk(dg_whitening *w, const uint8_t *pixels, size_t count, void *x, char *out, size_t stride)
 {
     const dg_type real = w->apply.type;

@@ -174,7 +174,7 @@ static bool print_object(const cJSON *o, int indent)
     return ok;
 }
 
-/* Add the values of renamed JSON keys again, under the names before version 0.1.0. */
+/* Repeat values under the JSON keys that were used before version 0.1.0. */
 static void add_old_keys(cJSON *o)
 {
     cJSON *texts = cJSON_GetObjectItemCaseSensitive(o, "texts"), *model = cJSON_GetObjectItemCaseSensitive(o, "model");
