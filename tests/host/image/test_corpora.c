@@ -1,4 +1,4 @@
-/* Decodes every file of the public corpora of damaged images in a separate process, which may not crash or use more
+/* Decodes every file of the public corpora of damaged images in a separate process, which must not crash or use more
  * than 256 MB or 5 s. The test is skipped unless the corpora are next to the checkout. */
 #include "decoding.h"
 

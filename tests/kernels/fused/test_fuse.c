@@ -264,8 +264,8 @@ static const dg_launch *launch_of(const dg_plan *p, const char *name)
     return p->launch;
 }
 
-/* With gradient penalties, each tangent convolution is fused with the slopes of its activation, and the update computes
- * all weight gradients. The last layer of D is fused with its loss only in the step of G. */
+/* With gradient penalties, each tangent convolution multiplies its results by the slopes of its activation. The update
+ * computes all weight gradients. The last layer of D is fused with its loss only in the step of G. */
 static void penalties(void)
 {
     static dg_model m;

@@ -49,7 +49,7 @@ static op_bound bias_dw_bound(const dg_op *want, const char *result, double eps)
 static const op_row row_bias_dw = {OP_SHAPES(bias_dw_shapes), .threads = {{9, 33, 31, 70}, {5, 9, 7, 35}},
                                    .bound = bias_dw_bound};
 
-/* Shapes n, first index of the values of the second mean, then the step (also DG_RING and more). */
+/* Shapes n, first index of the values of the second mean, then the step, which exceeds DG_RING in some rows. */
 static op_shape penalty_shapes[] = {{2, 1, 0}, {5, 3, 700}, {64, 32, 1400}, {600, 299, 2100}};
 
 static void penalty_set(dg_op *op, int variation)
