@@ -8,8 +8,8 @@
 #define DG_TEXT_OF(x) #x
 #define DG_TEXT(x) DG_TEXT_OF(x)
 
-/* Products are full fp32, without TF32 and reduced-precision sums. A workspace of fixed size avoids allocations during
- * a stream capture; cuBLAS's manual recommends this size for sm_90. One handle and one stream keep results
+/* Products use fp32 only, without TF32 or reduced-precision sums. A workspace of fixed size avoids allocations during a
+ * stream capture; cuBLAS's manual recommends this size for sm_90. One handle and one stream keep results
  * reproducible. */
 static constexpr int WORKSPACE = 32 << 20;
 

@@ -102,8 +102,8 @@ static __global__ void __launch_bounds__(THREADS) shared_kernel(float *out, int 
     if (sum != 0) *out = sum;
 }
 
-/* Imitates a step of a loop over tiles: a load from shared memory whose address depends on the previous load, then two
- * dependent chains of multiply-adds. LOOP: approximate instructions per turn. */
+/* Each turn imitates a step of a loop over tiles. A turn loads from shared memory at an address that the previous turn
+ * loaded, then runs two chains of dependent multiply-adds. LOOP: approximate instructions per turn. */
 static constexpr int LOOP = 2 + 2 * 4 + 3;
 static __global__ void __launch_bounds__(512) loop_kernel(float *out, int turns)
 {

@@ -1,5 +1,4 @@
-/* Declarations shared by the CUDA kernels: one public launcher for each op in the list of ops, and helpers of
- * launchers.
+/* Declarations shared by the CUDA kernels: one public launcher per op of DG_OPS, and helpers for launchers.
  *
  * A launcher is a template over real, instantiated for float and double at the end of its file. A missing launcher is a
  * link error. Fast variants support only float, and only shapes that their rows of the variant table accept

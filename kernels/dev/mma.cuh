@@ -71,7 +71,7 @@ struct dg_mma_bf16 {
 };
 
 /* Products of fp16, with the fragment layouts of bf16. Turing supports only fp16. Newer GPUs use bf16, which is as fast
- * and needs no scaling. Newer GPUs run only unfused kernels in fp16, for tests. */
+ * and needs no scaling. On newer GPUs, only unfused kernels support fp16, for tests. */
 struct dg_mma_fp16 : dg_mma_bf16 {
 #ifdef __CUDA_ARCH__
     static constexpr bool there = true, fused = DG_MMA_BEFORE_SM_80, scaled = true;
