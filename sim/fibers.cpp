@@ -151,8 +151,8 @@ bool stack_overflow(const void *p) { return run && run->now && (size_t)((const c
 
 static void fiber_main();
 
-/* Returns a fiber for a new CUDA thread. The pages of the fiber's stack are mapped again, because TSan remembers the
- * previous thread's accesses to them. */
+/* Returns a fiber for a new CUDA thread. The pages of the fiber's stack are mapped again, because TSan remembers
+ * accesses of the previous thread. */
 static fiber *fresh_fiber(const cuda_thread *t)
 {
     fiber *f;

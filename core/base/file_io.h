@@ -1,7 +1,7 @@
 /* Atomic file writes: a file is written to a hidden temporary name in the same directory, fsynced and renamed, and the
- * directory is fsynced. After a failure the old file is untouched, the temporary file is gone, and the message has the
- * path and, for a full disk, the bytes needed and free. Transient errors are retried with a new temporary file, because
- * a failed fsync marks the pages clean and cannot be repeated (Rebello et al., ATC 2020). */
+ * directory is fsynced. After a failure the old file is unchanged, and the temporary file is removed. The message has
+ * the path; for a full disk, also the bytes needed and free. Transient errors are retried with a new temporary file,
+ * because a failed fsync marks the pages clean and cannot be repeated (Rebello et al., ATC 2020). */
 #ifndef DG_FILE_IO_H
 #define DG_FILE_IO_H
 

@@ -54,7 +54,7 @@ static int start(int n, int *error)
     return started;
 }
 
-/* Returns how many of `threads` threads can run at once. *error: errno if not all of them can. */
+/* Returns how many of `threads` threads can run at once. *error: errno if a thread cannot start. */
 static int can_start(int threads, int *error)
 {
     static atomic_int proven = 1;

@@ -66,8 +66,8 @@ typedef struct dg_op_info {
     /* The op's variants on CUDA, ended by NULL. The first variant supports every shape. Without a tuning row, the last
      * variant in the list that supports the shape is used. */
     const dg_variant *variants[DG_MAX_VARIANTS + 1];
-    /* Computes the limit of every result (core/plan/limits.h). `weighed` is true if the limit is relative to the op's
-     * result for the absolute values of its inputs, as for sums of products. */
+    /* Computes the limit of every result (core/plan/limits.h). If `weighed` is set, the limits are relative to
+     * the result that the op computes from its inputs' absolute values, for example in sums of products. */
     dg_err (*limits)(const struct dg_op_values *v);
     bool weighed;
     double roundings; /* roundings per result, for dg_limits_relative; 0: results must have equal bits */

@@ -1,4 +1,4 @@
-/* Published limits of GPUs, for predictions. The FLOP rates are those for dense matrices at boost clocks, from NVIDIA's
+/* Published limits of GPUs, for predictions. FLOP rates are for dense matrices at boost clocks, from NVIDIA's
  * data sheets and architecture papers. */
 #include <ctype.h>
 #include <stdio.h>

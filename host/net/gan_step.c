@@ -4,7 +4,7 @@
  * example:
  *   - One batch of 2B: real images, then samples, in two groups with separate batch statistics.
  *   - No zero_grad(): ops overwrite gradients. One op updates all weights of a network.
- *   - Instead of fake.detach(), D's backward pass computes only gradients of weights, except for a gradient penalty. */
+ *   - Instead of fake.detach(), D's backward pass computes only gradients of weights (with a penalty: penalty.h). */
 #include "host/net/gan_step.h"
 
 #include "core/base/rng.h"

@@ -1,5 +1,5 @@
-/* The file of a run's best state: best.safetensors of a classifier, by test accuracy, or checkpoint-best.safetensors of
- * a GAN with --eval-every, by the Frechet distance of random-network features. */
+/* The file of a run's best state. Classifier: best.safetensors, by test accuracy. GAN with --eval-every:
+ * checkpoint-best.safetensors, by the Frechet distance of random-network features. */
 #ifndef DG_BEST_H
 #define DG_BEST_H
 

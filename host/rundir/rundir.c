@@ -178,7 +178,7 @@ static dg_err take_lock(dg_rundir *r, bool *again)
     if (s.st_nlink > 1)
         return dg_fail(DG_IO, "%s: has %ju hard links, so this file may not be the lock of this run; remove the file",
                        file, (uintmax_t)s.st_nlink);
-    /* The lock belongs to the open file description: closing another descriptor of the file keeps it. */
+    /* The lock belongs to the open file description, so closing another descriptor of the file does not release it. */
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(fd, F_OFD_SETLK, &whole)) {
         if (errno == EAGAIN || errno == EACCES) return locked(r->path, fd);

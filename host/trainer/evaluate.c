@@ -150,7 +150,7 @@ dg_err dg_evaluation_write(const dg_evaluation *v, const dg_dataset *d, const dg
     }
     if (!e) e = draw_worst(v, d, epoch, &im);
     if (!e) e = write_png(dir, "worst.png", &im, epoch);
-    return e ? e : write_csv(v, d, dir); /* the CSV comes last, because only PNGs store an epoch */
+    return e ? e : write_csv(v, d, dir); /* last, because dg_evaluation_cut reads the epoch from PNGs */
 }
 
 static uint64_t epoch_of(const dg_rundir *dir, const char *name)

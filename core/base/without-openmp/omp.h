@@ -1,4 +1,4 @@
-/* Replaces OpenMP's header if the compiler lacks OpenMP and ignores its pragmas, so that code runs on one thread.
+/* Replaces OpenMP's header for compilers without OpenMP, which ignore the pragmas: the program then runs on one thread.
  * scripts/build/detect adds this folder to the include path. */
 #ifndef DG_WITHOUT_OPENMP_H
 #define DG_WITHOUT_OPENMP_H

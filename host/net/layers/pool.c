@@ -91,7 +91,7 @@ static void onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n)
     dg_finish_onnx(o, l, n);
 }
 
-/* Pooling layers inherit no defaults from a section such as [G], which are meant for convolutions. */
+/* Pooling layers inherit no defaults from a section such as [G], because the section's keys are for convolutions. */
 enum {
     TAKES = DG_KEY(KERNEL) | DG_KEY(STRIDE) | DG_KEY(PAD) | DG_KEY(BIAS) | DG_KEY(ACT) | DG_KEY(SLOPE) | DG_KEY(TORCH)
 };
