@@ -96,7 +96,7 @@ INLINE real act_dx_of(const dg_act act, real dy, real y, real factor)
     return (real)NAN;
 }
 
-/* Calls a function with a constant `act` as its first argument: DG_ACT_TANH, or DG_ACT_LEAKY for other activations. */
+/* Calls a function with a constant `act` as its first argument, which is DG_ACT_LEAKY for all activations but tanh. */
 #define WITH_ACT(which, function, ...)                                 \
     do {                                                               \
         switch (which) {                                               \

@@ -1,6 +1,6 @@
-/* List of the convolution variants. The list declares each variant's row (conv/cuda/NAME.c), launcher
- * (conv/cuda/conv.cuh) and the table that maps rows to launchers. A missing row or launcher fails to link. The file
- * op.c lists the variants of each direction in order of preference. */
+/* List of the convolution variants. The list declares the variants' rows (conv/cuda/NAME.c) and launchers
+ * (conv/cuda/conv.cuh), and builds the table that maps rows to launchers. A missing row or launcher fails to link. The
+ * file op.c lists the variants of each direction in order of preference. */
 #ifndef DG_CONV_VARIANTS_H
 #define DG_CONV_VARIANTS_H
 

@@ -29,8 +29,8 @@ INLINE term cross_of(double l, double target)
     return (term){(l > 0 ? l : 0) - l * target + log1p(e), p, p * (1 - target) - q * target};
 }
 
-/* `other` is the logit at the same index of the batch's other half. `ours` and `theirs` are the means of the two
- * halves. `other`, `ours` and `theirs` are 0 if there is only one half. */
+/* `other` is the logit of the batch's other half at the index of l. `ours` is the mean of the half with l, `theirs` is
+ * the mean of the other half. `other`, `ours` and `theirs` are 0 if there is only one half. */
 INLINE term term_of(const dg_gan_loss_args *a, double l, double other, double ours, double theirs)
 {
     switch (a->form) {

@@ -14,8 +14,8 @@ static __device__ __forceinline__ double share_of(const dg_gan_loss_args &a, dou
     return from_0_to_1((d - a.low) / (1 - a.low));
 }
 
-/* Returns the contribution of one logit to loss and prob, and the slope of the loss, all multiplied by n. `other` is
- * the logit at the same index of the batch's other half. `ours` and `theirs` are the means of the two halves, or 0. */
+/* Returns the contribution of one logit to loss and prob, and the slope of the loss, all multiplied by n. See
+ * gan_loss.c for `other`, `ours` and `theirs`. */
 static __device__ __forceinline__ dg_loss_term term_of(const dg_gan_loss_args &a, double l, double other, double ours,
                                                        double theirs)
 {
@@ -56,7 +56,7 @@ struct two {
     double x, y;
 };
 
-/* Returns the means of term(0) .. term(n - 1) to all threads of the block. `room` has THREADS elements. */
+/* Returns the mean of the n terms term(0) .. term(n - 1) to all threads of the block. `room` has THREADS elements. */
 template <class function> static __device__ __forceinline__ two mean_of(int n, two *room, function term)
 {
     two sum = {0, 0};

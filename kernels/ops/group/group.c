@@ -1,6 +1,6 @@
 /* Grouped convolution with stride 1: forward, data gradient, weight gradient. A tap of a group is a small matrix, 16 x
  * 16 for 16 channels per group. The matrix stays in registers while it is applied to the pixels of a row. Threads
- * divide the rows of the result or, for a weight gradient, pieces of the batch and groups. */
+ * divide the rows of the result. For a weight gradient, threads divide groups and pieces of the batch. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -56,7 +56,7 @@ INLINE void apply(const direction *d, real *restrict out, const real *restrict i
     }
 }
 
-/* Applies the matrix of a tap to a row: result pixels 0 .. cols - 1 that read a pixel of the input. */
+/* Applies the matrix of a tap to a row, except result pixels whose input pixel is outside of the image. */
 static void tap_of_row(const direction *d, real *out, const real *in, const real *w, int shift)
 {
     const int first = shift < 0 ? -shift : 0, end = d->in_cols - shift, last = end < d->cols ? end : d->cols;

@@ -1,10 +1,10 @@
 /* Sums over the columns of a tensor, for batch norm and the gradient of a bias.
  *
- * A tensor is a table of rows (pixels) by C columns (channels), in groups of rows. A block sums a chunk of rows of
- * `lanes` adjacent packs of n channels, with thread = slot * lanes + lane. Slot s adds rows s, s + slots, ... of the
- * chunk, so that a warp reads contiguous memory. A thread adds a run of a few rows in type real, and adds the sums of
- * its runs in double. Sums over a chunk are finished in shared memory by a tree and stored to scratch in double. One
- * warp per channel merges the sums in the order of the chunks. Chunks and trees depend on shape and block only. */
+ * A tensor is a table of rows (pixels) by C columns (channels), in groups of rows. A block sums `lanes` adjacent packs
+ * of n channels over a chunk of rows. Thread slot * lanes + lane adds rows slot, slot + slots, ... of the chunk, so
+ * that a warp reads contiguous memory. A thread adds a run of a few rows in type real, and adds the sums of its runs in
+ * double. Sums over a chunk are finished in shared memory by a tree and stored to scratch in double. One warp per
+ * channel merges the sums in the order of the chunks. Chunks and trees depend on the shape and the block size only. */
 #ifndef DG_COLUMNS_CUH
 #define DG_COLUMNS_CUH
 
@@ -63,7 +63,7 @@ static __device__ __forceinline__ place place_of(const columns &s, int n)
     return p;
 }
 
-/* Computes m sums over this thread's rows: add(at, run) adds the row that begins at value `at` to the m sums `run`. */
+/* Computes m sums over this thread's rows: add(at, run) adds a row's values from index `at` on to the m sums `run`. */
 template <class real, int m, class F>
 static __device__ __forceinline__ void sum_rows(double (&all)[m], const columns &s, const place &p, const F &add)
 {
@@ -75,7 +75,7 @@ static __device__ __forceinline__ void sum_rows(double (&all)[m], const columns 
     }
 }
 
-/* Adds the m sums of all slots of the block as a tree; slot 0 has the results. upper: shared memory, at least [m]. */
+/* Adds each of the m sums over all slots, as a tree; slot 0 holds the results. upper: shared memory, m rows. */
 template <int m>
 static __device__ __forceinline__ void sum_slots(double (&sums)[m], const columns &s, const place &p,
                                                  double (*upper)[MAX_BLOCK / 2])

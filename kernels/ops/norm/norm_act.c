@@ -1,7 +1,7 @@
 /* Batch norm with an activation: forward and backward. */
 #include "kernels/ops/norm/norm_tiles.h"
 
-/* Returns the factor in act(z) = z if z > 0, else factor * z, or NaN for other activations. */
+/* Returns the slope of the activation below 0, or NaN if the activation is not piecewise linear. */
 static real factor_of(const dg_norm_act_args *a) { return (real)dg_act_factor(a->act, a->slope); }
 
 /* Coefficients of a tile: the activation's input is (x - mean) * scale + beta. */

@@ -173,8 +173,8 @@ static __global__ void __launch_bounds__(MAX_BLOCK)
     });
 }
 
-/* Computes dgamma and dbeta from the chunks' sums. Stores after these sums, per group and channel, the two numbers that
- * the second pass subtracts: mean(g) and rstd * mean(g * xhat). */
+/* Computes dgamma and dbeta from the chunks' sums. For the second pass, also stores mean(g) and rstd * mean(g * xhat)
+ * per group and channel in scratch memory, after the chunks' sums. */
 template <class real>
 static __global__ void __launch_bounds__(MERGE_BLOCK) gradient_merge_kernel(const dg_norm_act_args a, const columns s)
 {

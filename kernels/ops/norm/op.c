@@ -39,8 +39,8 @@ static double act_limit(const dg_op_values *v, const dg_check_operand *o, size_t
 
 static dg_err act_limits(const dg_op_values *v) { return dg_limits_each(v, act_limit); }
 
-/* Sums of the terms of dgamma and dbeta per channel and group. The activation's derivative jumps at gamma * xhat + beta
- * = 0, and rounding may change the sign of this expression. `loose`: the terms of values near the jump. */
+/* Sums of the terms of dgamma and dbeta per channel and group. The activation's derivative jumps at z = gamma * xhat +
+ * beta = 0, and rounding may change z's sign. `loose`, `loose_x`: how much values near the jump may change g and gx. */
 typedef struct {
     double g, gx, loose, loose_x;
 } channel;
@@ -122,7 +122,7 @@ static const char *whole_groups(int N, int groups)
 static const char *stats_complete(dg_op *op) { return whole_groups(op->u.norm_stats.N, op->u.norm_stats.groups); }
 static const char *act_complete(dg_op *op) { return whole_groups(op->u.norm_act.N, op->u.norm_act.groups); }
 
-/* Bytes of two sums in double per chunk and channel; the gradient also needs their totals. */
+/* Bytes of two sums in double per chunk and channel, and, if `totals`, of two numbers per group and channel. */
 static size_t scratch(int N, int H, int W, int C, int groups, bool totals)
 {
     const int chunks = dg_norm_chunk_count((int64_t)(N / groups) * H * W);

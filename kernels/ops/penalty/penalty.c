@@ -1,4 +1,4 @@
-/* Ops of gradient penalties. Threads divide images, or pieces of images whose number depends on the shape only. */
+/* Ops of gradient penalties. Threads divide images or pieces of images. The number of pieces depends on the shape. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/ops/penalty/penalty.h"
 

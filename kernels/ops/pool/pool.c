@@ -179,8 +179,8 @@ INLINE void told(const dg_pool_args *a, const spot *s)
         for (int c = 0; c < a->C; c++) told_of(a, s, c, 1);
 }
 
-/* A cell is S x S pixels that at most R x R windows contain, the last of which is window (oy, ox). A cell_row points to
- * window (oy, 0) and to pixel (0, 0) of its cell; there: flags of the R rows of windows that exist. */
+/* A cell is S x S pixels. At most R x R windows contain pixels of a cell; the last is window (oy, ox). A cell_row
+ * points to window (oy, 0) and to pixel (0, 0) of its cell; there: flags of the R rows of windows that exist. */
 typedef struct {
     const real *dy;
     const uint8_t *place;

@@ -1,5 +1,5 @@
-/* Resampling by 2: rows of the result in parallel, channels in pieces that vectorise. A row of the result sums columns
- * of its input rows first; columns are computed once, from left to right. */
+/* Resampling by 2: rows of the result in parallel, channels in pieces that vectorise. For a row of the result, each
+ * column of its input rows is summed once, from left to right; the last RING sums are kept. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 enum { PIECE = 64, RING = 4 };
 static const real zeros[PIECE];
 
-/* An input row at a piece of the channels. A row outside of the image points to zeros and has step 0. */
+/* An input row, from the first channel of a piece on. A row outside of the image points to zeros and has step 0. */
 typedef struct {
     const real *at;
     int64_t step;

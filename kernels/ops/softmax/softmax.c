@@ -6,8 +6,8 @@
 /* ROWS: losses that are stored before they are added. MANY: min number of logits for which threads are faster. */
 enum { ROWS = 1024, MANY = 2048 };
 
-/* The first largest logit of a row, and the sum of the other logits' exponentials, relative to the largest logit.
- * Without the largest logit's exponential, 1, small terms are exact. */
+/* top: index of a row's first largest logit. others: sum of exp(logit - largest) over all other logits. This sum
+ * excludes the largest logit's term, 1, so that small terms keep their precision. */
 typedef struct {
     int top;
     double largest, others;

@@ -4,8 +4,8 @@
  * Bound by: exponentials in double; a few dozen rows by latency */
 #include "kernels/fused/fuse.cuh"
 
-/* The first largest logit of a row, and the sum of the other logits' exponentials, relative to the largest logit.
- * Without the largest logit's exponential, 1, small terms are exact. */
+/* top: index of a row's first largest logit. others: sum of exp(logit - largest) over all other logits. This sum
+ * excludes the largest logit's term, 1, so that small terms keep their precision. */
 struct row_sum {
     double largest, others;
     int top;

@@ -2,9 +2,9 @@
  * need a common sum compute it separately, in equal order. Template parameter real: type of the values.
  * Tile: for W^T u, 32 columns per block, whose rows are divided among the warps; for W v, a row per warp; elementwise
  *   kernels loop over the grid.
- * Shared memory: 8.3 KB of column sums, else 256 bytes of warp sums.
+ * Shared memory: 8.3 KB of column sums for W^T u, 256 bytes of warp sums in the other kernels.
  * Registers: 28 to 46.
- * Bound by: memory, 4 bytes per weight and product, 8 for the quotient; with few weights, latency */
+ * Bound by: memory, 4 bytes per weight and product, 8 bytes per weight for the quotient; latency with few weights */
 #include "kernels/ops/update/sweep.cuh"
 extern "C" {
 #include "kernels/ops/spectral/spectral.h"

@@ -8,7 +8,7 @@
 static constexpr int DG_SWEEP_BLOCKS = 2048;
 
 /* All threads of a block must call this function at the end. Adds this thread's `broken` non-finite weights to a
- * counter. The last block writes the metric and resets the counters to 0. */
+ * counter. The last block stores the total as a metric and resets the counters to 0. */
 template <class args> static __device__ __forceinline__ void dg_count_broken(const args &a, unsigned broken)
 {
     SHARED(unsigned, bad_here, );

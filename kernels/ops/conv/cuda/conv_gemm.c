@@ -15,7 +15,7 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
                                                               : NULL;
 }
 
-/* Counts a product in tiles of 128 x 64, because the tiles of cuBLAS are unknown. */
+/* Counts the work of a product for tiles of 128 x 64, because the tiles of cuBLAS are unknown. */
 static void work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args a = dg_conv_flat(&op->u.conv);

@@ -1,4 +1,4 @@
-/* Variant gemv: y is one pixel with few channels that covers all of x. */
+/* Variant gemv: y is one pixel with few channels, and the kernel covers all of x. */
 #include "kernels/ops/conv/cuda/conv_rows.h"
 
 #define no dg_variant_no

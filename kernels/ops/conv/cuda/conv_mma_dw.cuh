@@ -55,8 +55,8 @@ template <class G> struct dg_dw_products {
         sums.clear();
     }
 
-    /* Returns row (5 bits), column (5 bits) and cell (2 bits, or 6 with more than 4 cells) of this thread's value j of
-     * the patch. The upper bits are the value's offset in units. Returns -1 if there is no value j. */
+    /* Returns row (bits 0 to 4), column (bits 5 to 9), cell (from bit 10) and offset in units (from bit unit_bit) of
+     * this thread's value j of the patch. Returns -1 if there is no value j. */
     static constexpr int unit_bit = piece::cells > 4 ? 16 : 12;
     static __device__ __forceinline__ int spot(int j)
     {

@@ -3,12 +3,12 @@
  *   y[a - 1 + py + dy, b - 1 + px + dx, co] * w[co, 3 - py - 2dy, 3 - px - 2dx].
  * The matrix product has M = positions of a phase, N = Ci, K = four taps x Co by chunks of channels of y. A block
  * computes all four phases of its positions (a, b) from one patch of y. A warp computes 64 positions of one phase. A
- * warpgroup computes all positions of two phases with common weights. Weights are stored as [slot][plane of Ci][co],
- * slot = (dy, dx, py, px), with position p of odd planes at p ^ 4 (mma.cuh), because sums run over positions.
+ * warpgroup computes all positions of two phases. Weights are stored as [slot][plane of Ci][co], slot = (dy, dx, py,
+ * px), with position p of odd planes at p ^ 4 (mma.cuh), because sums run over positions.
  * Tile of warps: 64 or 128 positions x 32 channels x 4 phases.
- * Tile of warpgroups: 64 to 256 positions x 32 channels; small maps have 128 x 64, but no tile of 256 positions.
+ * Tile of warpgroups: 64, 128 or 256 positions x 32 channels (small maps: 64 x 32, 128 x 32 or 128 x 64).
  * Stages: two chunks of 16 channels of y.
- * Shared memory: 23 KB for 64 x 32 (small maps 27), 47 KB for 128 x 32 (53), 28 to 105 KB for warpgroups.
+ * Shared memory: 23 KB for 64 x 32 (small maps: 27), 47 KB for 128 x 32 (small maps: 53), warpgroups: 28 to 105 KB.
  * Registers: see conv_mma_plain.cuh and fused_mma.cuh.
  * Bound by: shared memory. */
 #ifndef DG_CONV_MMA_DX_CUH

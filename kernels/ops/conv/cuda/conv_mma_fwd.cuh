@@ -4,7 +4,7 @@
  * Tile: 128 positions x 64 or 128 channels; 64 x 128 for fp16 in small maps. Warpgroups in large maps have a tile of
  * 256 x 64, which reads weights half as often as 128 x 128.
  * Stages: two chunks of 16 channels.
- * Shared memory: 54 KB for 128 x 64 (small maps 71), 79 KB for 128 x 128 (96), fp16 48 KB, warpgroups 81 to 129 KB.
+ * Shared memory: 54 KB for 128 x 64 (small maps: 71), 79 KB for 128 x 128 (small maps: 96), fp16 48, warpgroups 81-129.
  * Registers: see conv_mma_plain.cuh and fused_mma.cuh.
  * Bound by: shared memory. */
 #ifndef DG_CONV_MMA_FWD_CUH

@@ -45,8 +45,8 @@ typedef struct {
 } dg_thin_dx_tile;
 dg_thin_dx_tile dg_thin_dx_tile_of(const dg_conv_args *a);
 
-/* A block's tile in variants mma and wgmma: results, threads, and bytes of shared memory in total, of one stage of
- * weights and, for wgmma, of all operands (conv_tiles.h). */
+/* A block's tile of m x n results in variants mma and wgmma (conv_tiles.h). `bytes` of shared memory include `portion`
+ * for one stage of weights and, for wgmma, `factors` for all operands. */
 typedef struct {
     int m, n, threads, bytes, portion, factors;
 } dg_mma_tile;

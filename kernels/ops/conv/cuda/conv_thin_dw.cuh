@@ -1,5 +1,5 @@
-/* Weight gradient of images: a lane sums 4 channels of y x one row of taps; eight warps sum half a row of pixels each.
- * A block adds the sums of all tiles of its part of the sum. */
+/* Weight gradient of images. A lane sums one row of taps for 4 channels of y. Each of the eight warps sums half a row
+ * of a tile's pixels. A block sums the tiles of one part of a split sum. */
 #ifndef DG_CONV_THIN_DW_CUH
 #define DG_CONV_THIN_DW_CUH
 

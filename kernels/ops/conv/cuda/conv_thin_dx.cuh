@@ -1,10 +1,10 @@
 /* Data gradient of the 4x4 convolution with stride 2 and pad 1 for images (variant thin), also the forward pass of G's
- * last layer. Pixel (2a+py, 2b+px) of x sums four taps (ky, kx) of the filter times four pixels of y. Rows of y and
+ * last layer. Pixel (2a+py, 2b+px) of x is a sum of four products of a tap (ky, kx) and a pixel of y. Rows of y and
  * their taps (columns likewise):
  *   py = 0: row a with ky = 1, row a-1 with ky = 3;  py = 1: row a with ky = 2, row a+1 with ky = 0.
- * A block loads one patch of y, its positions (a, b) with a border of one, for all four phases. Each value of the patch
- * is used in 16 multiplications per channel of x, and whole rows of x are written. A thread has 4 adjacent positions x
- * 4 phases x all T channels of x in registers, and loads weights one by one.
+ * A block loads one patch of y for all four phases: its positions (a, b) and a border of one pixel. Each value of the
+ * patch is used in 16 multiplications per channel of x, and whole rows of x are written. A thread has 4 adjacent
+ * positions x 4 phases x all T channels of x in registers, and loads weights one by one.
  *
  * In shared memory, a position is 4 channels of y. A gap of 4 values after every 4 positions keeps the reads of
  * neighbouring threads in different banks. */

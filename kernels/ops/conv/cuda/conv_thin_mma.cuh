@@ -1,5 +1,5 @@
 /* Convolutions of images on tensor cores: operands, and the forward pass. The products of a sum may have any order.
- * Therefore lane (g, t) = (lane / 4, lane % 4) has operands 4t .. 4t + 3 of row g of A or column g of B. These four
+ * Therefore lane (g, t) = (lane / 4, lane % 4) holds operands 4t .. 4t + 3 of row g of A or column g of B. These four
  * operands are contiguous in memory, unlike those of mma.sync (tensor.cuh). */
 #ifndef DG_CONV_THIN_MMA_CUH
 #define DG_CONV_THIN_MMA_CUH
@@ -38,8 +38,8 @@ struct dg_quad {
 /* Forward pass; members as in dg_thin_fwd. A warp computes 32 pixels of a row x 32 channels as two by four products.
  * The sum over 4x4 taps x CI channels consists of CI products of 16 operands. Lane (g, t) multiplies row t of the taps,
  * whose 4 * CI values are contiguous in a row of the image. Therefore a patch stores each value only once, and a lane
- * reads its operands directly. A read of 8 pixels (CI or 2 CI words apart, CI is odd) in 4 rows has no bank conflict,
- * because a row's pitch is 8 words (mod 32). The order of B's columns gives each lane twice four contiguous
+ * reads its operands directly. A warp reads 8 pixels in each of 4 rows without bank conflicts, because CI is odd and a
+ * row's pitch is 8 words (mod 32). B's columns are ordered so that each lane has two runs of four contiguous
  * channels. */
 template <int CI_> struct dg_thin_mma_fwd {
     typedef dg_quad quad;

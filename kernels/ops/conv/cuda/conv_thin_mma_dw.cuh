@@ -1,9 +1,9 @@
-/* Weight gradient of images on tensor cores, with M = 32 channels of y, N = 16 taps x CI, K = positions. Eight warps
- * sum half a row of positions each of a tile of 4 x 32; the sums of the warps are added at the end. The matrix product
- * may use rows and positions in any order. Therefore lane (g, t) = (lane / 4, lane % 4) multiplies channels 4g .. 4g +
- * 3 of positions 4t .. 4t + 3, four loads of 16 bytes of y. In shared memory, x is stored tap by tap, with adjacent
- * positions contiguous. Each value of x is stored twice, because two columns of taps read it. Taps are 12 = 4 (mod 8)
- * units of four positions apart, so that 8 taps x 4 lanes have different banks. */
+/* Weight gradient of images on tensor cores, with M = 32 channels of y, N = 16 taps x CI, K = positions. A tile has 4 x
+ * 32 positions. Each of eight warps sums half a row of a tile; the sums of the warps are added at the end. The matrix
+ * product may use rows and positions in any order. Therefore lane (g, t) = (lane / 4, lane % 4) multiplies channels 4g
+ * .. 4g + 3 of positions 4t .. 4t + 3, which it loads from y by four loads of 16 bytes. In shared memory, x is stored
+ * tap by tap, with adjacent positions contiguous. Each value of x is stored twice, because two columns of taps read it.
+ * Taps are 12 units of four positions apart. Because 12 = 4 (mod 8), 8 taps x 4 lanes have different banks. */
 #ifndef DG_CONV_THIN_MMA_DW_CUH
 #define DG_CONV_THIN_MMA_DW_CUH
 

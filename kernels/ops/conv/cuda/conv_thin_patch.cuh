@@ -9,7 +9,7 @@ static constexpr int DG_THIN_K = 4, DG_THIN_ROWS = DG_THIN_TILE_ROWS, DG_THIN_CO
                      DG_THIN_CHANNELS = DG_THIN_TILE_CHANNELS;
 static constexpr int DG_THIN_PATCH_ROWS = 2 * DG_THIN_ROWS + 2, DG_THIN_PATCH_COLS = 2 * DG_THIN_COLS + 2;
 
-/* Division of y into tiles: tile t has rows from a0 and columns from b0 of one image. */
+/* down: rows of tiles in an image of y; across: tiles per row. */
 typedef struct {
     int down, across;
 } dg_thin_tiling;

@@ -1,10 +1,10 @@
 /* Convolution as an implicit GEMM in fp32: the loaders find the elements of the patch matrix in x or y. Channels are
  * innermost, so that every copy is 16 bytes. Copies of taps in the padding and past the ends of tiles are filled with
- * zeros. In the forward pass, M = pixels of y, N = Co, K = taps x Ci. In the data gradient, output (iy, ix) has phase
- * ((iy+P) % S, (ix+P) % S) and taps ky, kx with equal remainders. For each phase, M = pixels of x, N = Ci, K = taps of
- * the phase x Co. In the weight gradient, M = Co, N = taps x Ci, K = pixels of the images of one split. If split > 1, K
- * (weight gradient: the batch) is divided into parts, stored in scratch memory and added in order. Tile: 32x32 to
- * 128x128 results (conv_tiles.h), 16 terms of the sum per stage, 2 to 4 stages.
+ * zeros. In the forward pass, M = pixels of y, N = Co, K = taps x Ci. In the data gradient, output (iy, ix) belongs to
+ * phase ((iy+P) % S, (ix+P) % S) and uses the taps with (ky % S, kx % S) equal to the phase. For each phase, M = pixels
+ * of x, N = Ci, K = taps of the phase x Co. In the weight gradient, M = Co, N = taps x Ci, K = pixels of the images of
+ * one split. If split > 1, K (weight gradient: the batch) is divided into parts, stored in scratch memory and added in
+ * order. Tile: 32x32 to 128x128 results (conv_tiles.h), 16 terms of the sum per stage, 2 to 4 stages.
  * Shared memory: 4 to 20 KB per stage.
  * Registers: 72 to 168.
  * Bound by: fp32 multiply-adds.
@@ -203,11 +203,11 @@ template <int B, int NT> struct patch_columns {
     }
 };
 
-/* Returns the first of `all` steps of a sum that belongs to part `part` of `parts` parts. */
+/* Returns the first step of part `part` of a sum of `all` steps that is divided into `parts` parts. */
 
 static __device__ __forceinline__ int share(int all, int part, int parts) { return (int)((int64_t)all * part / parts); }
 
-/* Limits registers if tiles are large, so that a multiprocessor runs two blocks of 256 threads, or three of 128. */
+/* For large tiles, limits registers so that two blocks of 256 threads or three smaller blocks fit an SM. */
 #define DG_BOUNDS(G) __launch_bounds__(G::NT, G::TM *G::TN < 64 ? 1 : G::NT == 256 ? 2 : 3)
 
 template <class G>

@@ -1,10 +1,10 @@
 /* Inner loop of the tiled convolutions: a block's tile of C = A * B in fp32. Asynchronous copies bring operands to
  * shared memory some steps ahead; a thread keeps a TM x TN tile in registers.
  *
- * An operand has the same layout in shared and global memory, so that every copy has 16 bytes; padding is zero-filled
- * by the copies. Layout by rows: [BM][BK + 4], k innermost. Layout by columns: [BK][BM], m innermost. If A is stored by
- * rows, a thread has m = i * (BM/TM) + ty, so that neighbouring threads read neighbouring rows, 20 words apart, without
- * bank conflicts. If A is stored by columns, a thread has four adjacent rows m at a time. */
+ * Operands have equal layouts in shared and global memory, so that every copy has 16 bytes. The copies fill padding
+ * with zeros. Layout by rows is [BM][BK + 4], with k innermost; layout by columns is [BK][BM], with m innermost. If A
+ * is stored by rows, a thread computes rows m = i * (BM/TM) + ty. Neighbouring threads then read neighbouring rows, 20
+ * words apart, without bank conflicts. If A is stored by columns, a thread computes groups of four adjacent rows m. */
 #ifndef DG_GEMM_CUH
 #define DG_GEMM_CUH
 
@@ -53,8 +53,8 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
         *ty = warp / across * 4 + lane / 8;
     }
 
-    /* Multiplies a stage, KS values of k at a time. An operand stored by rows is read along k, an operand stored by
-     * columns once per k. */
+    /* Multiplies a stage, KS values of k at a time. One load reads KS values of k if an operand is stored by rows, or
+     * four values for one k if it is stored by columns. */
     static __device__ __forceinline__ void multiply(float (&acc)[TM][TN], const float *a, const float *b, int ty,
                                                     int tx)
     {

@@ -17,7 +17,7 @@
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
-/* For K = 1: a piece of POSITIONS cells of one position each, and patches of PIECES pieces. */
+/* For K = 1: a piece has POSITIONS cells of one position each; a patch has PIECES pieces. */
 template <int POSITIONS> struct dg_run {
     static constexpr int side = 1, cells = POSITIONS;
     static __device__ __forceinline__ int cell(int p) { return p; }
