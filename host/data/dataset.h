@@ -82,7 +82,7 @@ char *dg_skip_summary(const dg_dataset *d, bool bad_only, int most, char *out, s
 bool dg_dataset_unread(const dg_dataset *d);
 /* True if the file o->skipped lists the skipped files of dataset d. */
 bool dg_dataset_listed(const dg_dataset_options *o, const dg_dataset *d);
-/* Write the ignored files, as "12 images that dcgan made and 1 hidden file or folder", or "" to out. Returns out. */
+/* Write what was ignored to out: "12 images that dcgan made and 1 hidden file or folder"; "": nothing. Returns out. */
 char *dg_left_out(const dg_dataset *d, char *out, size_t size);
 void dg_dataset_free(dg_dataset *d);
 /* Returns the value of the option `test` as a share of the images, or -1 if the value is a folder. */

@@ -17,7 +17,7 @@
 typedef struct {
     char *reason;
     bool bad, unread, made;
-    int slot; /* index of the image in the array `pixels`, from which unusable images are removed later */
+    int slot; /* index in `pixels` while images are decoded; unusable images are removed from `pixels` later */
     dg_decoded file;
     uint8_t kind;
 } fate;

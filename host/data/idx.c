@@ -48,7 +48,7 @@ static size_t inflate_some(const uint8_t *data, size_t bytes, uint8_t *out, size
     return done;
 }
 
-/* Returns the number of dimensions of an IDX file of bytes, or 0 for other data. *needed: file size by the header. */
+/* Returns the number of dimensions of an IDX file of bytes, or 0 for other data. *needed: declared file size. */
 static int read_header(const uint8_t *data, size_t bytes, uint64_t *needed)
 {
     const int n = bytes >= 4 && !data[0] && !data[1] && data[2] == 8 ? data[3] : 0;

@@ -98,7 +98,7 @@ dg_err dg_record_file_read(const dg_dataset_options *o, const dg_folder *folder,
     return dg_record_file_wrong(o, f, dg_file_whole(folder, f->name, &lost, limit, &f->data, &f->bytes));
 }
 
-/* True for a classifier without the option `test`: the dataset's own test set must be loaded. */
+/* True if the dataset's own test set must be loaded. */
 bool dg_test_wanted(const dg_dataset_options *o) { return o->labelled && !o->test; }
 
 static bool is_of(const dg_record_file *f, int part) { return !f->labels && (int)f->part == part; }

@@ -8,7 +8,7 @@
 
 static dg_err no_memory(const dg_dataset *d) { return dg_fail(DG_DEVICE, "no memory to split %d images", d->count); }
 
-/* Permute an array: item i becomes the old item order[i]. Scratch memory: one item (one), `count` bytes (done). */
+/* Permute an array: item i becomes the old item order[i]. Scratch memory: one (an item), done (`count` bytes). */
 static void permute(void *items, size_t bytes, const int32_t *order, int count, uint8_t *one, uint8_t *done)
 {
     uint8_t *item = items;

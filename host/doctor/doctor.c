@@ -17,7 +17,7 @@ static void begin(dg_doctor *d, dg_loss loss)
     d->now.coverage = d->now.best_coverage = d->now.nearest = d->now.recall = NAN;
 }
 
-/* After DG_DOCTOR_TOLD findings of a rule, a further finding only counts repeats. */
+/* The first DG_DOCTOR_TOLD findings of a rule are stored one by one; one more finding counts the rest. */
 static dg_finding *begin_finding(dg_doctor *d, int rule, double value)
 {
     const bool repeat = d->times[rule]++ >= DG_DOCTOR_TOLD;

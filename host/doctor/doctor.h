@@ -33,7 +33,7 @@ typedef struct {
     bool (*needs)(const dg_vitals *v);   /* a finding begins only if this function returns true */
     const char *when;                    /* the condition `needs` in words, for docs/guide/doctor.md */
     double (*value)(const dg_vitals *v); /* measured value; NaN: no finding begins or ends */
-    bool below; /* a finding begins if value < `begins` and ends if value > `ends`; if false, > and < are exchanged */
+    bool below; /* true: a finding begins if value < begins, and ends if value > ends; false: > and < are exchanged */
     double begins, ends;
     int windows;
     bool at_end;                       /* the rule is checked once, at the end of the run */

@@ -87,7 +87,7 @@ static void put_model(dg_pb *m, const dg_st_meta *meta, int metas)
     }
 }
 
-/* Write the file in pieces: parts of the model alternate with values of weights, which are not copied. */
+/* Write the file in pieces: an encoded part of the model, the values of a weight, the next part, and so on. */
 static dg_err write_pieces(const dg_onnx *o, const char *path, const dg_st_tensor *weight, int weights, dg_pb *model,
                            dg_pb *between, dg_chunk *piece)
 {

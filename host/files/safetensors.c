@@ -12,7 +12,7 @@
 #include "host/files/safetensors_internal.h"
 #include "core/base/shell.h"
 
-/* Max file size, because a sparse file could be larger than the memory. */
+/* Max file size: a sparse file could declare more data than fits into memory. */
 static const size_t largest_file = (size_t)16 << 30;
 
 typedef struct {

@@ -69,7 +69,7 @@ int dg_exif_orientation(const uint8_t *tiff, size_t bytes);
 /* Refuse a too large image before memory is allocated. work: bytes that the decoder needs in addition to the sink. */
 dg_err dg_image_afford(const char *format, int64_t W, int64_t H, size_t file, uint64_t work, const dg_row_sink *to);
 
-/* The time limit for decoding counts CPU time of the thread, so that other load on the machine has no effect. */
+/* CPU time of the thread, so that the time limit for decoding does not depend on other load of the machine. */
 double dg_decode_clock(void);
 bool dg_decode_late(double start);
 /* True if malloc(bytes) succeeds. Image libraries may report lack of memory as a damaged image. */

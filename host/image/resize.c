@@ -93,7 +93,7 @@ typedef struct {
     size_t n;
     int open;     /* max number of incomplete output rows */
     int32_t *sum; /* (open, n): sum of output row i at index i % open */
-    int *left;    /* (f.n): number of input rows that are missing per output row */
+    int *left;    /* (f.n): number of input rows not yet added, per output row */
     uint8_t *to;  /* (f.n, stride) */
     size_t stride;
 } downward;

@@ -6,9 +6,9 @@
 #include "host/judge/judge_internal.h"
 
 /* Malformed samples are spread over all classes, but the classifier is seldom confident about them. A sample is
- * confident if the probability of its top class is at least the median of real images of this class. A class is missing
- * if its share of all samples, or of all confident samples, is below PART times its share of real images. Classes with
- * fewer than LEAST expected samples (share of real images x samples) are ignored. */
+ * confident if its top probability is at least the median top probability of its class's real images. A class is
+ * missing if its share of all samples, or of all confident samples, is below PART times its share of real images.
+ * Classes with fewer than LEAST expected samples (share of real images x samples) are ignored. */
 static const double LEAST = 10, PART = 0.25;
 
 typedef struct {

@@ -42,7 +42,7 @@ typedef struct {
     uint8_t *pixels;           /* (count, size, size, channels) */
     double *share;             /* (count, classes) probabilities; NULL: no classifier */
     double *hidden;            /* (count, features) input of the classifier's last layer */
-    double *feature;           /* (count, DG_RANDOM_FEATURES); NULL, like all members below, without a random_net */
+    double *feature;           /* (count, DG_RANDOM_FEATURES); without random_net all members from here on are NULL */
     double *next, *ball;       /* squared feature distance to the image's nearest and 5th nearest neighbour */
     double *near, *reals_near; /* squared distance: image to nearest real image; real image to nearest image */
     dg_normal normal;          /* normal distribution fitted to the set's features on first use */

@@ -56,8 +56,8 @@ static int row_of(const dg_batch_table *t, int batch)
     return -1;
 }
 
-/* Compare each measurement of row i's batch size with the NEAR measurements before and after it. Each comparison is an
- * estimate, stored in `said`, of log(images/s) of this size. Returns the number of comparisons. */
+/* Compare each measurement of row i's batch size with the NEAR measurements before and after it. Each comparison
+ * estimates log(images/s) of this size. said: the estimates. Returns their number. */
 static int compare(const dg_batch_table *t, int i, const double rate[DG_BATCH_ROWS], double *said)
 {
     int n = 0;

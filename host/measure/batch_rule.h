@@ -33,7 +33,7 @@ typedef enum { DG_RULE_SEARCH, DG_RULE_USAGE, DG_RULE_EPOCH_TIME, DG_RULE_SWEEP 
 /* Row of the table: one measurement (look) of a batch size, all measurements of a batch size, or a round. */
 typedef struct {
     int batch, looks;
-    double ms, median;    /* ms per step; member ms: 10th percentile, or mean of a round */
+    double ms, median;    /* step time in ms: 10th percentile (rules with rounds: mean), and median */
     double setup;         /* seconds before the first step */
     double memory;        /* in bytes */
     double busy, of_peak; /* device utilisation, and FLOP/s relative to the device's peak; percent, NaN: unknown */

@@ -19,7 +19,7 @@ static const dg_op *same_op(const dg_plan *p, const char *name)
     return NULL;
 }
 
-/* True for arena rows that differ in a fused plan: the unfinished result of op norm_act_dx, and the op's scratch. */
+/* True for rows that a fused plan fills with other values: the unfinished result of op norm_act_dx, and its scratch. */
 static bool differs(const dg_plan *fused, int row)
 {
     for (int i = 0; i < fused->ops; i++)
@@ -144,7 +144,7 @@ static dg_err compare(const sides *s, const dg_launch *l, const dg_op *fused, do
     return e;
 }
 
-/* True if the launch reads a gradient that an earlier launch stored rounded; the check rounds this gradient again. */
+/* True if the launch reads a gradient that an earlier launch stored rounded, and that the check rounds again. */
 static bool reads_rounded_twice(const dg_plan *fused, const dg_launch *l)
 {
     for (int i = l->first; i < l->first + l->count; i++)

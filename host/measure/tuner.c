@@ -117,7 +117,7 @@ static dg_err time_choice(const tuner *s, const dg_op *op, choice *c, int n)
     return DG_OK;
 }
 
-/* Add the failed choice to the error message; the device is lost. */
+/* Add the failed choice to the message of error e, after which the device is unusable. */
 static dg_err failed(dg_err e, const dg_op *op, const dg_tune *tune)
 {
     char text[256];
@@ -158,7 +158,7 @@ static void note_wrong(dg_tuned *t, const dg_tune *tune)
         snprintf(t->first_wrong, sizeof t->first_wrong, "%.60s: %.90s", row ? row + 3 : text, dg_message());
 }
 
-/* Continue after DG_DEVICE: the choice's launch was refused. After any other error the device is lost. */
+/* After DG_DEVICE, which means a refused launch, tuning continues. Any other error ends tuning. */
 static dg_err survived(const tuner *s, dg_tuned *t, const dg_tune *tune, dg_err e)
 {
     if (e != DG_DEVICE) return failed(e, &t->op, tune);

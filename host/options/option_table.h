@@ -27,7 +27,7 @@ enum {
     DG_OPT_BELOW_MAX = 8,
     DG_OPT_FIXED = 16,   /* the value cannot change with --resume */
     DG_OPT_MODEL = 32,   /* a model file may set this option in its section [train] */
-    DG_OPT_IF_SET = 64,  /* config.ini omits a default value, unless the model has a section [train] */
+    DG_OPT_IF_SET = 64,  /* config.ini omits the option at its default, unless the model has a section [train] */
     DG_OPT_COMMON = 128, /* in the short help */
     DG_OPT_OUTPUT = 256, /* the path of an output */
     DG_OPT_RESULT = 512  /* checkpoints store the option, because it changes the training */
@@ -73,7 +73,7 @@ const char *dg_option_nearest(const char *name, dg_command command);
 const char *dg_command_nearest(const char *name);
 /* Returns why dcgan lacks an option of other GAN trainers; NULL: unknown option. */
 const char *dg_option_absent(const char *name);
-/* If the distance of name and typed is below *nearest, store name in *best and the distance in *nearest. */
+/* If the distance between name and typed is below *nearest, store name in *best and the distance in *nearest. */
 void dg_name_nearer(const char *name, const char *typed, const char **best, int *nearest);
 
 /* True if the option's value is a path: file, folder, run or model. */

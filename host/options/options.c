@@ -45,7 +45,7 @@ void dg_options_free(dg_options *o)
 enum { NONE, SMALL, PAPER };
 typedef const char *const pair[2];
 
-/* Preset small improves images of small datasets (docs/results). EMA decay 0.995 is a half-life of 139 steps. */
+/* Preset small improves images of small datasets (docs/results). EMA decay 0.995 has a half-life of 138 steps. */
 static pair small[] = {{"ema", "0.995"}, {"ema-half-life", "0"}, {NULL, NULL}};
 
 /* Preset paper has the values of Radford, Metz and Chintala 2016, section 4, without the batch size. */

@@ -41,7 +41,7 @@ dg_err dg_report_grids_renew(dg_report_grids *g, int dir, const char *path);
 dg_err dg_report_grids_newest(dg_report_grids *g, int dir, const char *path);
 void dg_report_grids_free(dg_report_grids *g);
 
-/* Read an image file unchanged if it has at most `most` bytes, else as reduced JPEG. out->data NULL: no such file. */
+/* Read an image file. If it has over `most` bytes, reduce it to a JPEG. out->data NULL: the file does not exist. */
 dg_err dg_report_file_read(int dir, const char *path, size_t most, dg_report_file *out);
 
 void dg_report_file_src(FILE *to, const dg_report_file *p);

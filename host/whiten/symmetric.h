@@ -22,7 +22,7 @@ typedef struct {
 dg_err dg_symmetric_open(dg_symmetric *s, int threads);
 void dg_symmetric_close(dg_symmetric *s);
 
-/* out = a b^T for a symmetric product: the lower triangle is computed and mirrored. out may be a or b. */
+/* out = a b^T, which must be symmetric: only the lower triangle is computed, then mirrored. out may be a or b. */
 dg_err dg_symmetric_product(dg_symmetric *s, const double *a, const double *b, double *out);
 
 /* out = a^(-1/2) for a symmetric matrix a with eigenvalues >= least > 0; a is overwritten. */

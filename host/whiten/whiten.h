@@ -38,8 +38,8 @@ void dg_whitening_free(dg_whitening *w);
 /* Compute the whitening of n images (n, size, size, channels). Sums are integers, so that their order has no effect. */
 dg_err dg_whitening_fit(const dg_whitening_options *o, const uint8_t *pixels, int n, dg_whitening **out);
 
-/* Whiten n images into values of type real, `stride` bytes from one image to the next. Whitening runs on the CPU, so
- * that its values do not depend on the device. threads: number of CPU threads, fixed by the first call. */
+/* Whiten n images to values of type real. stride: bytes between the starts of images in out. Whitening runs on the
+ * CPU, so that the values do not depend on the device. threads: number of CPU threads, fixed by the first call. */
 dg_err dg_whiten(dg_whitening *w, dg_type real, int threads, const uint8_t *pixels, int n, void *out, size_t stride);
 
 /* Convert the whitening matrix and bias to PyTorch's order C, H, W and to `type`, and back. */
