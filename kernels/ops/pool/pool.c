@@ -81,7 +81,7 @@ INLINE void pixels(const dg_pool_args *a, int64_t row, int x0, int x1, each_spot
         sweep(a, row, false);                            \
     }
 
-/* Vectors of eight channels: values, and integers of equal width, so that comparisons select from both vectors. */
+/* Vectors of eight channels. Values and integers have equal widths, so that one mask selects from both types. */
 enum { LANES = 8 };
 #if DG_FP == 64
 typedef int64_t number;
@@ -115,7 +115,7 @@ INLINE void load_places(numbers *out, const uint8_t *at)
 
 typedef void some_channels(const dg_pool_args *a, const spot *s, int c0, const int n);
 
-/* Processes all channels of a pixel in vectors. If LANES < C does not divide C, the last two vectors overlap. */
+/* Processes a pixel's channels in vectors. If C > LANES is not a multiple of LANES, the last two vectors overlap. */
 INLINE void by_lanes(const dg_pool_args *a, const spot *s, some_channels *some)
 {
     if (a->C < LANES) some(a, s, 0, a->C);

@@ -40,9 +40,9 @@ template <bool SMALL> struct dg_row_tile {
     static __device__ __forceinline__ int col(int p) { return SMALL ? p & 3 : p & 7; }
 };
 
-/* Layout of patches of PIECES pieces and PLANES planes; SMALL: cells are 4x4. With HALVED, a patch of x is divided into
- * phases: phase (py, px) has x[2u - 1 + py][2v - 1 + px] at (u, v). Tap (ky, kx) of position (r, c) is at (r + ky / 2,
- * c + kx / 2) of phase (ky % 2, kx % 2). Without HALVED, a patch of y has tap (ky, kx) of (r, c) at (r + ky, c +
+/* Layout of a patch with PIECES pieces and PLANES planes; SMALL: cells are 4x4. With HALVED, a patch of x is divided
+ * into phases: phase (py, px) has x[2u - 1 + py][2v - 1 + px] at (u, v). Tap (ky, kx) of position (r, c) is at (r + ky
+ * / 2, c + kx / 2) of phase (ky % 2, kx % 2). Without HALVED, a patch of y has tap (ky, kx) of (r, c) at (r + ky, c +
  * kx). */
 template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
     typedef dg_row_tile<SMALL> piece;

@@ -4,7 +4,7 @@
  * The matrix product has M = positions of a phase, N = Ci, K = four taps x Co by chunks of channels of y. A block
  * computes all four phases of its positions (a, b) from one patch of y. A warp computes 64 positions of one phase. A
  * warpgroup computes all positions of two phases. Weights are stored as [slot][plane of Ci][co], slot = (dy, dx, py,
- * px), with position p of odd planes at p ^ 4 (mma.cuh), because sums run over positions.
+ * px), with position p of odd planes at p ^ 4 (mma.cuh).
  * Tile of warps: 64 or 128 positions x 32 channels x 4 phases.
  * Tile of warpgroups: 64, 128 or 256 positions x 32 channels (small maps: 64 x 32, 128 x 32 or 128 x 64).
  * Stages: two chunks of 16 channels of y.

@@ -9,7 +9,7 @@
 #include "kernels/ops/conv/variants.h"
 
 /* The functions dg_conv_check... return NULL, or the reason for a rejection. All variants except direct require fp32,
- * 16-byte aligned operands, and tensors whose indices fit an int even for a tile past the batch. */
+ * 16-byte aligned operands, and tensors whose indices fit an int even in a tile that ends past the batch. */
 const char *dg_conv_check(const dg_op *op, const dg_tune *t, dg_type real);
 
 /* Checks the tile of tuning t. `threads` is the number of threads per block, or 0 if no such tile exists. */

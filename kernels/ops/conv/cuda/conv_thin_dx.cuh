@@ -3,8 +3,8 @@
  * their taps (columns likewise):
  *   py = 0: row a with ky = 1, row a-1 with ky = 3;  py = 1: row a with ky = 2, row a+1 with ky = 0.
  * A block loads one patch of y for all four phases: its positions (a, b) and a border of one pixel. Each value of the
- * patch is used in 16 multiplications per channel of x, and whole rows of x are written. A thread has 4 adjacent
- * positions x 4 phases x all T channels of x in registers, and loads weights one by one.
+ * patch is used in 16 multiplications per channel of x, and whole rows of x are written. A thread keeps the sums of 4
+ * adjacent positions x 4 phases x T channels of x in registers. It loads weights one by one.
  *
  * In shared memory, a position is 4 channels of y. A gap of 4 values after every 4 positions keeps the reads of
  * neighbouring threads in different banks. */
