@@ -30,7 +30,7 @@ INLINE term cross_of(double l, double target)
 }
 
 /* `other` is the logit of the batch's other half at the index of l. `ours` is the mean of the half with l, `theirs` is
- * the mean of the other half. `other`, `ours` and `theirs` are 0 if there is only one half. */
+ * the mean of the other half. `other`, `ours` and `theirs` are 0 if the loss has no second half of the batch. */
 INLINE term term_of(const dg_gan_loss_args *a, double l, double other, double ours, double theirs)
 {
     switch (a->form) {

@@ -236,7 +236,7 @@ struct problem {
                   bad ? (double)want[at] : 0);
     }
 
-    /* True if kernels of this family read operand y (or x) from bf16 tensors. */
+    /* True if kernels of this family read bf16 tensors: operand y if is_y is true, else operand x. */
     static bool reads_halves(dg_fused_family kind, bool is_y)
     {
         if (kind == DG_FUSED_THIN || kind == DG_FUSED_THIN_MMA) return is_y && kind == DG_FUSED_THIN_MMA;
