@@ -77,7 +77,8 @@ static dg_err check_addend(unroller *u, const dg_section *s, const dg_layer *l)
                b.C, other->name);
 }
 
-/* Expand a name of key `torch` for copy 1, 2, ...: {4+2} becomes 4, 6, ... Returns the rest; NULL: too long. */
+/* Expands the name in key `torch` for one copy of a repeated layer: {4+2} becomes 4 in copy 1, and 6 in copy 2.
+ * Returns the rest; NULL: too long. */
 static const char *expand(const char *text, int copy, char out[48])
 {
     char all[sizeof((dg_section *)0)->torch];

@@ -224,7 +224,7 @@ INLINE void single_pixels(const dg_pool_args *a, int64_t image, int y0, int y1, 
         pixels(a, image * a->H + y, x0 < 0 ? 0 : x0, x1 < a->W ? x1 : a->W, told);
 }
 
-/* Computes a row of cells (S x S pixels each). Pixels are processed singly if cells or vectors cross the border, or K
+/* Computes a row of cells (S x S pixels each). Computes pixels singly if a cell or a vector crosses the border, or if K
  * and S are not constants. Excess lanes of vectors with fewer than eight channels are overwritten later. */
 INLINE void cells(const dg_pool_args *a, int64_t row, bool known)
 {

@@ -33,7 +33,7 @@ typedef struct op_row {
     /* Operands that may share one pointer. */
     const char *same[5][4];
 
-    /* The gradient of sum(y * weights), where y is the first operand, or of loss() unless loss is NULL. */
+    /* The gradient of loss(), or of sum(y * weights) if loss is NULL; y is the first operand. */
     struct {
         const char *of[3][2]; /* an input, and the operand of op `kind` that has the input's gradient */
         dg_op_kind kind;
