@@ -31,8 +31,8 @@ dg_err dg_check_op(dg_job *job, const dg_plan *p, const dg_op *reference, const 
  * 1e-5 plus the rounding error of one operand. Parameters are those of dg_check_plan; result->ops counts launches. */
 dg_err dg_check_fused(dg_job *plain, dg_job *fused, const char *plan, FILE *to, dg_check_result *result);
 
-/* Compare |v|^2 with its tangent (penalty.h) for each image, after a step of a job with o.checked and gradient
- * penalties. *worst: largest relative difference. Returns DG_FAILED if *worst exceeds the limit for rounding. */
+/* For each image of a step with gradient penalties, compares |v|^2 with the tangent of the logit (penalty.h). The job
+ * needs o.checked. *worst: largest relative difference. Returns DG_FAILED if *worst exceeds the limit for rounding. */
 dg_err dg_check_penalty(const dg_job *job, dg_plan_role role, double *worst);
 
 #endif

@@ -40,7 +40,7 @@ static void test_small(void)
 {
     leaves("-d a --preset small", "ema", "0.995");
     leaves("-d a --loss hinge --preset small", "loss", "hinge");
-    leaves("-d a --ema 0.9 --preset small", "ema", "0.9"); /* --ema takes precedence before and after --preset */
+    leaves("-d a --ema 0.9 --preset small", "ema", "0.9"); /* in any order, --ema overrides --preset */
     averages_nothing("-d a --preset small --ema=0");
     leaves("-d a --preset paper --preset small", "ema", "0.995");
     averages_nothing("-d a --preset small --preset none");

@@ -116,7 +116,8 @@ struct fused_prologue {
     }
 };
 
-/* Results (N, pixels, C) and outputs of an epilogue. old: the activation's output or the norm's input. */
+/* The tensors that an epilogue reads and writes. Its results have the shape (N, pixels, C). old: output of the
+ * activation, or input of the norm. */
 struct fused_epilogue {
     dg_epilogue s = {};
     fused_norm norm;

@@ -7,7 +7,7 @@
  *            a = 1 and b = 2. Relative errors at 32 to 128 channels: 5e-7, weight gradients 5e-7 to 7e-7, direct sums
  *            2e-7.
  *   F(4,2), n = 5: points a, -a, b, -b and infinity with a = 5/4 and b = 3/8. The error is half the error of the usual
- *            points 0, 1, -1, 2 and infinity. The transforms need one or two more operations.
+ *            points 0, 1, -1, 2 and infinity, for one or two more operations per transform.
  *   F(2,2), n = 3: points 0, 1 and infinity have errors like the direct sum.
  * In two dimensions, the transforms are applied to columns, then to rows. A convolution with K = 2S is S x S filters of
  * two taps, one per phase of the input (forward) or output (backward). A convolution with K = 3 and S = 1 is one filter
