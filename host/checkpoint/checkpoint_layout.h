@@ -20,7 +20,7 @@ enum { DG_CK_MOST = 2 * DG_MAX_LAYERS * DG_LAYER_PARAMETERS + 2 };
 
 /* List the tensors of a model's networks in the order of checkpoint files. Returns the number of tensors. */
 int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST]);
-/* List the weight and bias of the model's ZCA whitening. Returns 2, or 0 for a model without whitening. */
+/* List the weight and bias of the model's ZCA whitening. Returns the number of tensors: 2, or 0 without whitening. */
 int dg_ck_input(const dg_model *model, dg_ck_tensor out[2]);
 
 /* *full: true for a dcgan checkpoint, false for a file with a single network; other files are errors. */

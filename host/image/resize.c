@@ -156,7 +156,7 @@ struct dg_fitter {
     bool turned;   /* the image is passed column by column */
     bool weighed;
     filter fx;
-    downward columns; /* horizontal pass of a turned image */
+    downward columns; /* the horizontal pass, if EXIF says that the image is turned by 90 degrees */
     downward down;
     uint8_t *narrow; /* result of the horizontal pass: a row (win.W, C) or, if turned, (win.W, H, C) */
     uint8_t *row;    /* scratch memory: (W, C) or, if turned, (H, C) and (win.W, C) */
