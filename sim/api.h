@@ -52,7 +52,7 @@ cudaError_t finish(cudaError_t e); /* Ends every API call: stores e as the last 
 #define CALL \
     LOCK;    \
     if (cudaError_t trouble = begin(__func__)) return trouble
-/* Begins an API call that releases its object even after an earlier error, which the call returns. */
+/* Begins an API call that releases its object even if `trouble` is an earlier error. */
 #define RELEASE_CALL \
     LOCK;            \
     cudaError_t trouble = begin(__func__)

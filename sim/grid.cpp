@@ -9,7 +9,7 @@ namespace sim {
 
 char started, grid_order;
 
-static const size_t TSAN_CONTEXTS = 1280; /* a TSan context needs nearly 1 MB, so contexts are reused in turn */
+static const size_t TSAN_CONTEXTS = 1280; /* a TSan context needs nearly 1 MB, so later blocks reuse contexts */
 static spinlock lock;
 static std::vector<runner *> &rested = *new std::vector<runner *>;
 
@@ -214,7 +214,7 @@ void run_grid(const grid &g)
     for (uint64_t i = 1; i < workers; i++) helpers.emplace_back(work);
     work();
     for (std::thread &t : helpers) t.join();
-    if (failed()) settle(); /* the caller then reads the reports of failures */
+    if (failed()) settle(); /* before the caller reads the reports of failures */
 }
 
 } // namespace sim

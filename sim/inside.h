@@ -200,15 +200,15 @@ extern std::atomic<int> device_error; /* sticky cudaError_t */
 void run_grid(const grid &g);
 extern char started, grid_order; /* TSan objects for the start of a launch and for barriers of several blocks */
 
-/* Two TSan objects, alternating per launch, which each CUDA thread releases at its end. grid_turn is the index of the
- * current launch's object. settle() acquires both objects before host code runs. */
+/* Two TSan objects, used by launches alternately. A CUDA thread that ends releases the object of its launch. grid_turn
+ * is the index of the current launch's object. settle() acquires both objects before host code runs. */
 extern char finished[2];
 extern int grid_turn;
 void settle();
 extern std::vector<std::function<void()>> &spent; /* kernels that have run since the last settle() */
 void overlap_begin(uint64_t block);               /* block: index in the order in which blocks run */
 void overlap_end();      /* wakes the waiting CUDA threads; also called if no other thread can run */
-void early(bool begins); /* begins or ends an intended memory access before grid_dependency_wait() */
+void early(bool begins); /* begins or ends an allowed memory access before grid_dependency_wait() */
 
 const char *collective_name(collective_kind kind);
 void forget_ldmatrix();

@@ -18,7 +18,7 @@ struct allocation {
     char *base; /* start of the first guard area */
     char *data;
 };
-static const size_t PAGE = 4096, ALIGN = 256, GUARD = 1 << 20; /* GUARD catches index errors of a row or an image */
+static const size_t PAGE = 4096, ALIGN = 256, GUARD = 1 << 20; /* wrong row or image indices hit a guard area */
 static const size_t FILLED = (size_t)2 << 30;
 static std::map<uintptr_t, allocation> &all =
     *new std::map<uintptr_t, allocation>;                                   /* key: end of the second guard area */

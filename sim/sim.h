@@ -58,7 +58,7 @@ struct device_model {
     int count, major, minor, multiprocessors;
     size_t memory, shared_optin; /* bytes */
     int driver;                  /* CUDA version of the driver, 13000 */
-    cudaError_t trouble;         /* every API call fails with this error, such as for a missing or old driver */
+    cudaError_t trouble;         /* every API call fails with this error, as with a missing or old driver */
 };
 extern device_model device;
 

@@ -32,7 +32,7 @@ static inline void cp_async16(void *dst, const void *src, bool ok, sim::site at 
 static inline void cp_async_commit(sim::site at = sim::here()) { sim::async_commit(at); }
 template <int N> static inline void cp_async_wait() { sim::async_wait(N); }
 
-/* Each lane reads its row in this header, which is compiled with sanitizers, so that they check the read. */
+/* Reads the row in this function, because sanitizers check this header but not the simulator. */
 static inline void sim_ldmatrix(uint32_t *r, const void *row, bool transposed, sim::site at)
 {
     sim::ldmatrix_in in = {{}, row, transposed};

@@ -167,7 +167,7 @@ static bool read_number(const hierarchy *h, const char *name, size_t *out)
     return true;
 }
 
-/* Returns the sum of the values of these names in a cgroup's memory.stat; a missing name counts 0. */
+/* Returns the sum of the memory.stat values in `name`; a missing name counts 0. */
 static size_t stat_number(const hierarchy *h, const char *const name[], int names)
 {
     char line[256], *end;

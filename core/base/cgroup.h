@@ -16,10 +16,10 @@ typedef struct {
  * limit includes the swap that the cgroup allows. */
 bool dg_cgroup_memory(const char *root, size_t swap, dg_cgroup_limit *out);
 
-/* Finds the limit of threads and processes (pids.max) that allows the fewest new threads. */
+/* Finds the limit pids.max under which the fewest threads and processes can be added. */
 bool dg_cgroup_threads(const char *root, dg_cgroup_limit *out);
 
-/* Returns the number of processors that CPU quota (rounded up) and cpuset of the cgroups allow, or 0 for no limit. */
+/* Returns the number of processors that the cgroups' CPU quota (rounded up) and cpuset allow; 0: no limit. */
 int dg_cgroup_cores(const char *root);
 
 #endif

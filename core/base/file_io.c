@@ -41,7 +41,7 @@ static size_t free_bytes(const writer *w, bool *inodes)
     struct statvfs v;
     *inodes = true;
     if (w->dir < 0 || fstatvfs(w->dir, &v)) return 0;
-    *inodes = v.f_files == 0 || v.f_favail > 0; /* f_files is 0 if the file system does not count inodes */
+    *inodes = v.f_files == 0 || v.f_favail > 0; /* f_files = 0: inodes are not counted */
     return (size_t)v.f_bavail * (size_t)v.f_frsize;
 }
 
@@ -65,7 +65,7 @@ static dg_err failed(writer *w, const char *what)
                           : error == EFBIG ? "the file would be larger than ulimit -f or the file system allows"
                           : inodes         ? "the disk is full"
                                            : "the disk has no free inodes";
-        char free_there[64] = ""; /* over NFS, statvfs rounds the free bytes up to whole blocks */
+        char free_there[64] = ""; /* empty if statvfs rounds `room` up to w->bytes or more, as over NFS */
         if (room < w->bytes) snprintf(free_there, sizeof free_there, ", but only %zu bytes are free", room);
         return dg_fail(DG_IO,
                        DG_MSG("disk-space",

@@ -21,7 +21,7 @@ typedef struct {
 
 dg_err dg_write_atomic(const char *path, const dg_chunk *piece, int pieces);
 
-/* Rule for output files that the user names. With a rule, dg_write_atomic writes directly to a FIFO or character
+/* Callbacks for output paths that the user names. If set, dg_write_atomic writes directly to a FIFO or character
  * device, and replaces the target of a symbolic link. */
 typedef struct {
     /* Returns the descriptor for the path, such as standard output for "-", or -1 if the path names a file. */
@@ -68,8 +68,7 @@ dg_err dg_read_own_in(int dir, const char *path, size_t limit, void **data, size
  * If `own` is true, a symbolic link is refused. */
 dg_err dg_read_text(int dir, const char *path, bool own, size_t limit, void **text, size_t *bytes);
 
-/* Opens a file, of which dg_read_next reads exactly n bytes per call. The caller closes *fd, which is -1 after an
- * error. */
+/* Opens a file for dg_read_next, which reads exactly n bytes. The caller closes *fd, which is -1 after an error. */
 dg_err dg_read_open(const char *path, size_t limit, int *fd, size_t *bytes);
 /* Like dg_read_open, in directory `dir` and for a file that only dcgan writes: refuses a symbolic link. */
 dg_err dg_read_own_open(int dir, const char *path, size_t limit, int *fd, size_t *bytes);
@@ -80,10 +79,10 @@ ssize_t dg_read_some(int fd, void *to, size_t n);
 
 /* Outputs other than regular files (core/base/file_stream.c): descriptors, FIFOs, devices, symbolic links. */
 
-/* Writes the pieces to an open descriptor. Every error is DG_IO, including a closed pipe, which raises no SIGPIPE. */
+/* Writes `piece` to an open descriptor. Every error is DG_IO, including a closed pipe, which raises no SIGPIPE. */
 dg_err dg_stream_to(int fd, const char *path, const dg_chunk *piece, int pieces);
 
-/* If the path is a FIFO or character device, writes the pieces to it, sets *e and returns true. A block device or a
+/* If the path is a FIFO or character device, writes `piece`, sets *e and returns true. A block device or a
  * socket is an error. Opening a FIFO blocks until a reader opens the FIFO. */
 bool dg_stream_file(const char *path, const dg_chunk *piece, int pieces, dg_err *e);
 

@@ -31,7 +31,7 @@ static bool read_small(const char *path, char *text, size_t size)
     return n > 0;
 }
 
-/* Returns a field of /proc/self/statm in bytes: 0 is the size of the address space, 5 of data and stack. */
+/* Returns a field of /proc/self/statm in bytes. Field 0: address space; field 5: data and stack. */
 static size_t mapped(int field)
 {
     char text[256], *at = text;

@@ -19,8 +19,8 @@ const char *dg_memory_limit_note(char *out, size_t size);
 /* Returns "; ulimit -u allows this user 100 tasks" if a limit may have prevented a new thread, else "". */
 const char *dg_thread_limit_note(char *out, size_t size);
 
-/* Returns the number of threads for compute-bound work, 1 to 1024: OMP_NUM_THREADS if set, otherwise dg_cores(). The
- * batch system (SLURM_CPUS_PER_TASK, NSLOTS, NCPUS, LSB_DJOB_NUMPROC) and the address space limit dg_cores(). */
+/* Returns the number of threads for compute-bound work, 1 to 1024: OMP_NUM_THREADS if set, else dg_cores() or fewer
+ * if the batch system (SLURM_CPUS_PER_TASK, NSLOTS, NCPUS, LSB_DJOB_NUMPROC) or the address space allows fewer. */
 int dg_default_threads(void);
 
 /* If the address space is limited, sets smaller thread stacks and a single malloc arena. Call dg_limits_begin once,

@@ -1,5 +1,5 @@
-/* The table of activations. Code with a case for each activation is a switch without default, so that the compiler
- * reports a missing activation. docs/extending.md says how to add an activation. */
+/* The table of activations. A switch over all activations has no default, so that the compiler reports a missing
+ * activation. docs/extending.md says how to add an activation. */
 #ifndef DG_PLAN_ACT_H
 #define DG_PLAN_ACT_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /* X(NAME, word in model files, ONNX operator ("": none), FLOPs per value of act, FLOPs per value of act_dx, factor,
- *   from_y, fused). The factor of act(z) = z if z > 0, else factor * z, may use `slope`; NAN: act has another form.
+ *   from_y, fused). factor: act(z) = z if z > 0, else factor * z; NAN: act is not piecewise linear.
  *   from_y: act_dx can compute act' from the activation's output y. fused: the fused CUDA kernels support the
  *   activation (kernels/fused/fuse.cuh). */
 #define DG_ACTS(X)                                          \

@@ -107,8 +107,8 @@ static void live_op(const dg_plan *p, const dg_deps *d, int op, int first, int l
     for (int n = d->of_op[op]; n < d->of_op[op + 1]; n++) live(p->arena, d->access[n].row, first, last);
 }
 
-/* Extends the lifetimes of a launch's tensors, so that they include all ops of the launch, `first` to `last`. The
- * operands of recomputed ops belong to the launch's tensors. */
+/* Extends the lifetimes of a launch's tensors to all ops of the launch, `first` to `last`. Operands of recomputed ops
+ * are included. */
 static void live_ops(const dg_plan *p, const dg_deps *d, int first, int last)
 {
     for (int i = first; i <= last; i++) {

@@ -30,7 +30,7 @@ struct dg_backend {
     char name[64];
     char bus[16]; /* GPU: PCI address, "0000:3b:00.0" */
     dg_type real; /* type of weights, gradients, statistics and activations */
-    dg_math math; /* rounding of convolutions' operands where rounding is faster (precision.h) */
+    dg_math math; /* type to which convolutions round operands if this makes them faster (precision.h) */
     int threads;
     bool queues; /* run() returns before the work is done; sync(), get() and query() wait for it */
 
@@ -51,9 +51,9 @@ struct dg_backend {
     dg_err (*wait)(dg_backend *, dg_stream, int event);
     dg_err (*query)(dg_backend *, int event, bool wait, bool *yes);
 
-    /* Before tensors are placed, refuses() fills in op->tune and returns NULL, or a static text why the op cannot run.
-     * The function choices() writes at most `room` variants that can run the op to `out` and returns their number.
-     * If choices is NULL, every op runs the variant that refuses() selects. */
+    /* Before tensors are placed, refuses() fills in op->tune and returns NULL, or returns the reason (static text) why
+     * the op cannot run. The function choices() writes to `out` at most `room` variants that can run the op, and
+     * returns their number. If choices is NULL, every op runs the variant that refuses() selects. */
     const char *(*refuses)(dg_backend *, dg_op *);
     int (*choices)(dg_backend *, const dg_op *, dg_tune *out, int room);
     size_t (*scratch)(dg_backend *, const dg_op *);
@@ -69,9 +69,9 @@ struct dg_backend {
     dg_err (*run_launch)(dg_backend *, const struct dg_plan *, int launch);
     dg_err (*sync)(dg_backend *);
 
-    /* For `dcgan profile` and `tune`: time_plan() runs the plan once and returns ms per op. Each of n runs of an op is
-     * timed by time_op(), which first overwrites a GPU's cache. The function measure() measures the device's limits
-     * (machine.h) `rounds` times and keeps the best; with rounds = 0 it measures only the arithmetic peak. */
+    /* For `dcgan profile` and `tune`: time_plan() runs the plan once and returns ms per op. The function time_op()
+     * times n runs of an op and overwrites a GPU's cache before each run. The function measure() measures the device's
+     * limits (machine.h) `rounds` times and keeps the best; with rounds = 0 it measures only the arithmetic peak. */
     dg_err (*time_plan)(dg_backend *, struct dg_plan *, double *ms);
     dg_err (*time_op)(dg_backend *, const dg_op *, int n, double *ms);
     dg_err (*measure)(dg_backend *, struct dg_machine *, int rounds);
@@ -81,7 +81,7 @@ struct dg_backend {
 typedef struct {
     int threads;
     dg_type real;
-    const dg_variant *conv; /* variant for every convolution that it supports; NULL: by shape */
+    const dg_variant *conv; /* used for convolutions that this variant supports; NULL: variant by shape */
     const char *isa;        /* instruction set; if NULL, the value of DCGAN_ISA, else this machine's fastest */
 } dg_cpu_options;
 
@@ -90,7 +90,7 @@ dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out);
 typedef struct {
     int device;
     dg_type real;   /* DG_F32 or DG_F64 (direct kernels only) */
-    dg_math math;   /* DG_MATH_FP32, or with DG_F32 any dg_math that dg_math_on() accepts */
+    dg_math math;   /* if `real` is DG_F32, any value that dg_math_on() accepts; else DG_MATH_FP32 */
     bool else_fp32; /* use DG_MATH_FP32 if the device does not support `math` */
     bool eager;     /* --no-graph: launch op by op, without a captured graph */
     unsigned fuse;

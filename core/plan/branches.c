@@ -25,7 +25,7 @@ typedef struct {
     int pieces;
     piece *piece;
     size_t words;
-    unsigned *before; /* [piece][words]: per launch, the bit set of launches that end before this launch begins */
+    unsigned *before; /* [launch][words]: bit set of the launches that end before this launch begins */
     unsigned *users;  /* [row][words]: per tensor, the launches that use it */
 } branches;
 
@@ -175,7 +175,7 @@ dg_err dg_plan_branch(const dg_plan *p, dg_branched *out)
     return e;
 }
 
-/* Writes the set of launches that end before any user of the tensor begins; for an unused tensor, all launches. */
+/* Writes the set of launches that end before all users of the tensor begin; for an unused tensor, all launches. */
 static void before_users(const branches *b, size_t row, unsigned *out)
 {
     const unsigned *users = b->users + row * b->words;

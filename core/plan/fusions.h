@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 /* X(name, help). By default every fusion is on; a user can switch a fusion off to find a fault. The fusions `overlap`
- * and `branches` only change when a kernel begins. */
+ * and `branches` change only the times at which kernels begin. */
 #define DG_FUSIONS(X)                                                                                                \
     X(convs,                                                                                                         \
       "convolutions and their gradients with the ops next to them: norm, activation, noise, image loads, loss of D") \

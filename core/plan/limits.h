@@ -1,13 +1,13 @@
-/* Allowed difference between two backends in each number that an op writes, derived from rounding errors. Each op's
- * description has a function for its limits (op_info.h), which uses the helpers of this file. */
+/* Limits of the differences between two backends' results of an op, derived from rounding errors. Each op's description
+ * has a function for its limits (op_info.h), which uses the helpers of this file. */
 #ifndef DG_LIMITS_H
 #define DG_LIMITS_H
 
 #include "core/plan/op_info.h"
 #include "core/plan/plan.h"
 
-/* An operand's values: before the op in the reference backend, and after the op in both backends. The pointers are NULL
- * for an operand that is missing or outside of the arena. */
+/* Values of an operand before the op (reference backend) and after the op (both backends). The pointers are NULL for an
+ * operand that is missing or outside of the arena. */
 typedef struct {
     const char *name;
     dg_role role;

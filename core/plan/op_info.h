@@ -36,8 +36,8 @@ typedef struct {
     bool anywhere;   /* the op may access the whole tensor, also before the operand's offset */
 } dg_operand;
 
-/* A word of a row in a tuning file, such as N=64. The name ">" continues the previous word, as in C=3>64 (Ci and
- * Co). */
+/* A word of a row in a tuning file, such as N=64. A word named ">" follows the previous word without a space, as in
+ * C=3>64 (Ci and Co). */
 typedef struct {
     const char *name;
     dg_field field;
@@ -66,8 +66,8 @@ typedef struct dg_op_info {
     /* The op's variants on CUDA, ended by NULL. The first variant supports every shape. Without a tuning row, the last
      * variant in the list that supports the shape is used. */
     const dg_variant *variants[DG_MAX_VARIANTS + 1];
-    /* Computes the limit of every result (core/plan/limits.h). If `weighed` is set, the limits are relative to
-     * the result that the op computes from its inputs' absolute values, for example in sums of products. */
+    /* Computes the limit of every result (core/plan/limits.h). If `weighed` is set, the limits are relative to the op's
+     * result for its inputs' absolute values, as sums of products require. */
     dg_err (*limits)(const struct dg_op_values *v);
     bool weighed;
     double roundings; /* roundings per result, for dg_limits_relative; 0: results must have equal bits */

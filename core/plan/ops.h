@@ -15,8 +15,8 @@ enum { DG_NETS_MAX = 2, DG_METRICS_MAX = 10 };
  * host writes dg_step_state with backend->put at the start of an epoch, and the op `advance` updates it. */
 typedef struct {
     uint64_t seed;
-    uint64_t step;  /* optimizer steps so far; selects this step's random numbers and element of the metrics ring */
-    int64_t cursor; /* index into the permutation of the first image of this step's batch */
+    uint64_t step;  /* optimizer steps so far; determines the step's random numbers and index in the metrics ring */
+    int64_t cursor; /* index, in the permutation, of the batch's first image */
     double lr[DG_NETS_MAX];
     double beta2;      /* beta2 of Adam */
     double ema;        /* decay of the averaged weights */
@@ -33,10 +33,10 @@ typedef struct {
 
 /* Convolution: forward, data gradient and weight gradient; x is 0 outside of the image.
  *   `conv_fwd` writes y[n,oy,ox,co] = sum over ky,kx,ci of x[n, oy*S-P+ky, ox*S-P+kx, ci] * w[co,ky,kx,ci].
- *   `conv_dx` is the adjoint of conv_fwd: each x[...] is the sum of y * w over the terms that contain this x.
+ *   `conv_dx` is the adjoint of conv_fwd: each x[...] is the sum of y * w over all products of conv_fwd with this x.
  *   `conv_dw` writes w[co,ky,kx,ci] = sum of x * y over n,oy,ox.
  * The forward pass of PyTorch's ConvTranspose2d is conv_dx (input y, output x), its data gradient is conv_fwd, and its
- * weight gradient is conv_dw. The weight layout (Cin, Cout, K, K) of ConvTranspose2d is (Co, Ci, K, K) here.
+ * weight gradient is conv_dw. ConvTranspose2d's weights (Cin, Cout, K, K) are w with Co = Cin and Ci = Cout.
  * Dumoulin & Visin 2016, "A guide to convolution arithmetic", section 4.
  * Shapes: x (N, H, W, Ci), w (Co, K, K, Ci), y (N, Ho, Wo, Co), Ho = (H + 2P - K)/S + 1. The function scratch() of a
  * backend returns the size of `scratch` in bytes; if the size is 0, `scratch` is NULL. */
@@ -50,8 +50,8 @@ typedef struct {
     int shift_x, shift_y;
 } dg_conv_args;
 
-/* Grouped convolution with stride 1: forward, data gradient and weight gradient. Output channel co reads only the
- * Cg = Ci / groups channels from g Cg on, where g = co / (Co / groups).
+/* Grouped convolution with stride 1: forward, data gradient and weight gradient. Output channel co reads only the input
+ * channels g Cg to g Cg + Cg - 1, where Cg = Ci / groups and g = co / (Co / groups).
  * Shapes: x (N, H, W, Ci), w (Co, K, K, Cg), y (N, Ho, Wo, Co), Ho = H + 2P - K + 1. */
 typedef struct {
     void *x;
@@ -62,8 +62,8 @@ typedef struct {
 } dg_group_args;
 
 /* Batch norm statistics of x, separately for `groups` equal parts of the batch (D has real and fake images in one
- * batch). rstd = 1/sqrt(var + eps), where var is the biased variance. Each group in order updates the running
- * statistics r by its mean or unbiased variance s: r = (1 - momentum) r + momentum s. Ioffe & Szegedy 2015.
+ * batch). rstd = 1/sqrt(var + eps), where var is the biased variance. Group after group updates the running statistics:
+ * r = (1 - momentum) r + momentum s, where s is the mean or unbiased variance. Ioffe & Szegedy 2015.
  * Shapes: mean, rstd (groups, C); running_mean, running_var (C), updated in place; x (N, H, W, C). */
 typedef struct {
     void *mean, *rstd;
@@ -167,7 +167,7 @@ typedef struct {
 
 /* Resampling by 2 with the filter f = (1, 3, 3, 1) in both directions (Karras et al. 2020). Outside of the image x = 0.
  *   `resample_down` writes y[n,i,j,c] = sum over k,l of f[k] f[l] x[n, 2i-1+k, 2j-1+l, c] / 64.
- *   `resample_up` writes y[n,i,j,c] = sum of f[k] f[l] x[n,p,q,c] / 16 over i = 2p-1+k, j = 2q-1+l.
+ *   `resample_up` writes y[n,i,j,c] = sum of f[k] f[l] x[n,p,q,c] / 16 over all p,q,k,l with i = 2p-1+k and j = 2q-1+l.
  * The two ops are adjoints of each other, up to a factor of 4. With `adjoint` the divisors are exchanged, so that
  * resample_up computes the gradient of resample_down, and vice versa.
  * The smaller image (x of resample_up, y of resample_down) has the shape (N, H, W, C). H2 = 2 H and W2 = 2 W. */
@@ -178,8 +178,8 @@ typedef struct {
     int adjoint;
 } dg_resample_args;
 
-/* Mean cross entropy of softmax by class index with label smoothing s (Szegedy et al. 2016; 0: none), and its gradient.
- * Let m be the largest logit of a row, and q_c = (1 - s) [c == label] + s / C.
+/* Softmax cross entropy and its gradient, with class labels and label smoothing s (Szegedy et al. 2016; 0: none). Let m
+ * be the largest logit of a row, and q_c = (1 - s) [c == label] + s / C.
  *   Softmax is p_c = exp(l_c - m) / sum exp(l - m), and dlogit = (p - q) / N.
  *   `each` stores the loss of each row, log sum exp(l - m) - sum_c q_c (l_c - m).
  * The loss is the mean of `each`, summed in double in index order. Metric `right` is the accuracy; of equal largest

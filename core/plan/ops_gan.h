@@ -3,12 +3,12 @@
 #ifndef DG_OPS_GAN_H
 #define DG_OPS_GAN_H
 
-/* GAN losses and their gradients. D's target is 1 for real images and `low` for samples. target: 1 or `low`, for these
- * logits. With d_i = l_i - mean(other) and e_i = l_i - other_i:
+/* GAN losses and their gradients. D's target is 1 for real images and `low` for samples. The op's `target` is one of
+ * these two values. With d_i = l_i - mean(other) and e_i = l_i - other_i:
  *   DG_GAN_CROSS has loss = mean(max(l,0) - l target + log1p(exp(-|l|))), dlogit = (sigmoid(l) - target) / n.
  *   DG_GAN_SQUARES (Mao et al. 2017) has loss = mean((l - target)^2) / 2, dlogit = (l - target) / n.
  *   DG_GAN_HINGE has loss = mean(max(0, 1 - target l)), dlogit = -target / n where the term is above 0, else 0.
- *   DG_GAN_SCORE (Lim & Ye 2017, of G) has loss = -target mean(l), dlogit = -target / n.
+ *   DG_GAN_SCORE (G's loss of Lim & Ye 2017) has loss = -target mean(l), dlogit = -target / n.
  *   DG_GAN_AVERAGE has loss = mean((d - target)^2) / 2, dlogit_i = (d_i - target + mean(d) - target) / n.
  *   DG_GAN_PAIRS has loss = mean(softplus(-target e)) / 2, dlogit_i = -target sigmoid(-target e_i) / n.
  * DG_GAN_AVERAGE and DG_GAN_PAIRS have low = -1 and compute half of a relativistic loss (Jolicoeur-Martineau 2019). A
@@ -57,9 +57,9 @@ typedef struct {
  *   DG_AUGMENT_COLOR computes c = k (s x + (1 - s) mean_of_pixel(x)) + (1 - k) mean_of_image(x) + b.
  *   Brightness is b = u_0 - 1/2, saturation s = 2 u_1, and contrast k = u_2 + 1/2. The fourth channel, alpha, is kept.
  *   DG_AUGMENT_TRANSLATION: y[i][j] = c[i + ty][j + tx], and 0 outside; ty, tx from -m to m, m = floor(H / 8 + 1/2).
- *   DG_AUGMENT_CUTOUT: y is 0 in a box of h = floor(H / 2 + 1/2) rows from o - floor(h / 2) on, o from 0 to H - h % 2.
- *   The columns of the box are chosen like its rows.
- * Shapes: x, y, dx, dy (N, H, W, C), C <= DG_CHANNELS_MAX. Sums are in double. kernels/ops/augment/augment.h */
+ *   DG_AUGMENT_CUTOUT: y is 0 in a box of h = floor(H / 2 + 1/2) rows, the first o - floor(h / 2), o from 0 to H - h
+ * % 2. The columns of the box are chosen like its rows. Shapes: x, y, dx, dy (N, H, W, C), C <= DG_CHANNELS_MAX. Sums
+ * are in double. kernels/ops/augment/augment.h */
 enum { DG_AUGMENT_COLOR = 1, DG_AUGMENT_TRANSLATION = 2, DG_AUGMENT_CUTOUT = 4 };
 typedef struct {
     void *y, *x;

@@ -52,7 +52,7 @@ typedef struct {
     bool full;                /* memory ran out while a tensor or op was added, so dg_arena_place fails */
     int rounded[DG_NETS_MAX]; /* tensor with a network's rounded weights (fused.h), 0: none */
     dg_math rounding;
-    uint64_t rounded_at; /* 1 + number of host writes before the weights were last rounded; 0: never */
+    uint64_t rounded_at; /* at the last rounding: 1 + number of host writes so far; 0: not rounded yet */
 } dg_arena;
 
 /* Consecutive ops that a backend launches together. dg_fuse_plan (fused.h) divides a plan into launches. */

@@ -18,7 +18,7 @@ typedef struct dg_work {
     /* clocks of shared memory and L1 accesses per block, one clock per 128 bytes; 0: not counted */
     double clocks;
     double loads; /* bytes that a block loads through the cache; 0: not counted */
-    double moved; /* bytes of partial sums and widened weights that the other kernels read and write */
+    double moved; /* bytes of partial sums and padded weights that the op's other kernels read and write */
     double shared;
 } dg_work;
 

@@ -7,8 +7,8 @@
 
 #include "core/plan/ops.h"
 
-/* Variant tiled: two sides of the results per block, written as tile=128x64, then two sides of the results per thread.
- * The sides are pixels x channels; in the weight gradient dw, channels of y x (taps x channels of x). Tiles of dw are
+/* Variant tiled: rows and columns of results per block (in tuning files tile=128x64), rows and columns per thread. Rows
+ * are pixels, columns channels; in dw (weight gradient), channels of y and taps x channels of x. Tiles of dw are
  * square. Threads per block = results per block / results per thread. */
 #define DG_TILED_SQUARE(X) \
     X(128, 128, 8, 8)      \
@@ -25,27 +25,27 @@ enum { DG_TILED_K = 16, DG_TILED_PAD = 4 };
 #define DG_TILED_SIDE(b, by_rows) ((by_rows) ? (b) * (DG_TILED_K + DG_TILED_PAD) : DG_TILED_K * (b))
 #define DG_TILED_WORDS(m, n, m_rows, n_rows) (DG_TILED_SIDE(m, m_rows) + DG_TILED_SIDE(n, n_rows))
 
-/* Data gradient of variant thin: a block computes rows x columns x images of positions. A position is 2x2 pixels
- * of x. SMALL: for W <= 32. DG_THIN_DX_STEP: channels of y per pipeline stage. */
+/* Data gradient of variant thin: rows, columns and images of the positions that a block computes. A position is 2x2
+ * pixels of x. SMALL: for W <= 32. DG_THIN_DX_STEP: channels of y per pipeline stage. */
 #define DG_THIN_DX_SMALL 8, 8, 8
 #define DG_THIN_DX_LARGE 16, 32, 1
 enum { DG_THIN_SMALL = 32, DG_THIN_DX_STEP = 4 };
 
-/* 32-bit words of shared memory. LINE: words of a row of positions with its border. WORDS: words of a pipeline stage
- * with patches of the images and weights. */
+/* 32-bit words of shared memory. LINE: a row of positions and its border. WORDS: a pipeline stage, which holds patches
+ * of all images and weights. */
 #define DG_THIN_DX_LINE(cols) (((cols) + 2) * 4 + ((cols) + 2) / 4 * 4)
 #define DG_THIN_DX_WORDS(rows, cols, images) \
     ((images) * ((rows) + 2) * DG_THIN_DX_LINE(cols) + DG_THIN_DX_STEP * 16 * 4)
 
-/* Tile of the fused first layer of G: images x channels of one pixel per block. */
+/* G's fused first layer: a block computes DG_DENSE_CHANNELS channels of one pixel of DG_DENSE_IMAGES images. */
 enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 
 /* UNIT: number of rounded operands in a copy of 16 bytes. CHUNK: channels per step of the main loop. */
 enum { DG_MMA_UNIT = 8, DG_MMA_CHUNK = 16 };
 
-/* Tiles of variant mma: positions (dx: per phase; dw: channels of y) x channels per block. A warp of variant mma
- * computes 64 x WN results. SMALL: the tile is for small maps (DG_MMA_SMALL). GROUPS: number of groups into which the
- * 16 taps are divided. */
+/* Tiles of variant mma: positions x channels per block; in dx, positions per phase; in dw, channels of y x channels of
+ * x. A warp of variant mma computes 64 x WN results. SMALL: the tile is for small maps (DG_MMA_SMALL). GROUPS: number
+ * of groups into which the 16 taps are divided. */
 #define DG_MMA_FWD_TILES(X)  \
     X(false, 128, 64, 32, 8) \
     X(true, 128, 64, 32, 8)  \
@@ -77,9 +77,9 @@ enum { DG_MMA_UNIT = 8, DG_MMA_CHUNK = 16 };
     X(false, 64, 32, 32, 1)  \
     X(false, 128, 32, 32, 1) \
     X(false, 256, 32, 32, 2)
-enum { DG_MMA_SMALL = 4 }; /* up to this width of y, cells (conv_mma.cuh) are 4x4 instead of 8x8 */
+enum { DG_MMA_SMALL = 4 }; /* largest width of y with 4x4 cells; wider maps have 8x8 cells (conv_mma.cuh) */
 
-/* Layout of a patch in shared memory: sizes of cells, phases and planes in units of 16 bytes (conv_mma.cuh). */
+/* Sizes of a patch in shared memory, in units of 16 bytes. conv_mma.cuh defines cell, phase and plane. */
 #define DG_MMA_UP(n, r) ((n) + ((r) - (n) % 8 + 8) % 8) /* smallest number >= n that equals r mod 8 */
 #define DG_MMA_CELL(small, halved) ((halved) ? ((small) ? 28 : 81) : ((small) ? 36 : 100))
 #define DG_MMA_CELLS(small, pieces, halved) ((pieces) * ((small) ? 4 : 1) * DG_MMA_CELL(small, halved))
@@ -100,7 +100,7 @@ enum { DG_MMA_SMALL = 4 }; /* up to this width of y, cells (conv_mma.cuh) are 4x
  * two stages. */
 #define DG_MMA_PORTION(n, groups) (16 * (16 / (groups)*2 * (n)))
 #define DG_MMA_STAGES(rounded, scaled, portion) ((rounded) && !(scaled) && (portion) <= 9 << 10 ? 4 : 2)
-enum { DG_WGMMA_PARTS = 8 }; /* variant wgmma except dw: maximum `split`, and blocks per cluster if fused */
+enum { DG_WGMMA_PARTS = 8 }; /* maximum `split` of wgmma forward and dx; maximum blocks per cluster if fused */
 #define DG_MMA_DW_BYTES(small) (32 * (2 * DG_MMA_PLANE(small, 1, 1) + 8 * 64))
 
 /* Tiles of variant mma_odd (3x3 and 1x1 kernels): positions x channels per block; for dw, channels of y x channels of
@@ -121,13 +121,13 @@ enum { DG_ODD_PIECE = 64 }; /* weight gradient (dw): positions per step of the m
     (4 * (DG_ODD_N(k, 1) * DG_MMA_UP((k) == 1 ? (int)DG_ODD_PIECE : DG_MMA_CELLS(1, 1, 0), 4) + \
           DG_ODD_M(k, 1) * DG_ODD_PIECE))
 
-/* Weight gradient by wgmma (fused_update_wgmma.cuh): sizes of the planes of x and y in units of 16 bytes. */
+/* Weight gradient by wgmma (fused_update_wgmma.cuh). PLANE (for x) and PITCH (for y) are in units of 16 bytes. */
 #define DG_WGMMA_DW_PLANE(small) ((small) ? 100 : 84)
 #define DG_WGMMA_DW_PITCH 68
 #define DG_WGMMA_DW_BYTES(small, stages) (16 * (stages) * (8 * DG_WGMMA_DW_PLANE(small) + 8 * DG_WGMMA_DW_PITCH))
 
-/* Tile of variant thin, and the 32-bit words of shared memory of its weight gradient. Shared memory first holds a patch
- * of x and a tile of y, and later the sums of half of the warps. */
+/* Variant thin: tile, and 32-bit words of shared memory in the weight gradient. Shared memory first holds a patch of x
+ * and a tile of y, and later the sums of half of the warps. */
 enum { DG_THIN_TILE_ROWS = 4, DG_THIN_TILE_COLS = 32, DG_THIN_TILE_CHANNELS = 32 };
 #define DG_THIN_PATCH_WORDS(channels) ((2 * DG_THIN_TILE_ROWS + 2) * (2 * DG_THIN_TILE_COLS + 2) * (channels))
 #define DG_THIN_TILE_WORDS (DG_THIN_TILE_ROWS * DG_THIN_TILE_COLS * DG_THIN_TILE_CHANNELS)
@@ -137,8 +137,8 @@ enum { DG_THIN_TILE_ROWS = 4, DG_THIN_TILE_COLS = 32, DG_THIN_TILE_CHANNELS = 32
          ? DG_THIN_PATCH_WORDS(channels) + DG_THIN_TILE_WORDS                         \
          : DG_THIN_SUM_WORDS(channels))
 
-/* Data gradient of variant thin_mma: positions and channels per step. Shared memory holds the weights, two coefficients
- * per channel, and the sums that each row of positions passes to the next row. */
+/* Data gradient of variant thin_mma: positions (COLS) and channels (CHUNK) per step. Shared memory holds the weights,
+ * two coefficients per channel, and the sums that each row of positions passes to the next row. */
 enum { DG_THIN_MMA_COLS = 16, DG_THIN_MMA_CHUNK = 16 };
 #define DG_THIN_MMA_BYTES(channels, co, rows) \
     (((co) + DG_THIN_MMA_CHUNK - 1) / DG_THIN_MMA_CHUNK * ((channels)*2 * 32 * 8 + 128) + (rows) * (channels)*512)

@@ -4,9 +4,9 @@
  * A launch consists of parts; a part is all blocks of one kind (kernels/fused/predict_plan.h). For each kind of block,
  * core/tune/counts.csv has the instructions and bytes of a block: a fixed number and a number per step of the main
  * loop. `scripts/ptx-count --renew` writes counts.csv with a PTX interpreter. The cost model computes a bound and an
- * estimate. The bound is the longest of these times: pipes, L1 and tensor cores on the multiprocessor with most blocks;
+ * estimate. The bound is the time of the slowest of: pipes, L1 and tensor cores on the multiprocessor with most blocks;
  * L2; memory, for the bytes that exceed the cache; the longest block.
- * The estimate is the bound at the lower rates that a kernel with fewer warps reaches, plus the cost of a launch. */
+ * The estimate uses the lower rates that kernels with few warps reach, and adds the cost of a launch. */
 #ifndef DG_COST_H
 #define DG_COST_H
 
@@ -20,7 +20,7 @@ typedef struct dg_cost_part {
     int kernel;
     double blocks;
     double steps, most; /* steps of the main loop in an average block, and in the longest block */
-    double rest;        /* factor of dg_counted.rest: a block's fraction of a tile, of images or of weights */
+    double rest;        /* multiplies dg_counted.rest: a block's fraction of a tile, of images or of weights */
     const struct dg_counted *counted; /* counts of this kind of block; if NULL, not looked up yet */
     double merged;                    /* number of partial sums that the last block adds */
 } dg_cost_part;

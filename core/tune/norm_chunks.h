@@ -1,4 +1,4 @@
-/* Division of a batch norm group's rows (pixels) into chunks on CUDA, for the kernels and their scratch size. */
+/* Chunks into which the CUDA kernels divide the rows (pixels) of a batch norm group. */
 #ifndef DG_NORM_CHUNKS_H
 #define DG_NORM_CHUNKS_H
 

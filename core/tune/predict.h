@@ -7,8 +7,8 @@
  * On a GPU, the multiprocessor with the most tiles determines the time (wave quantisation), and fewer warps lower the
  * rate. On the CPU, the products and transforms of Winograd's algorithm are counted.
  * Memory time is the time for reading and writing all operands once, from the last cache if they fit, else from memory.
- * Tiles re-read operands: if the loads of all blocks through the last cache take longer, memory time is their time.
- * The efficiencies are constants in core/tune/predict_cpu.c and core/tune/predict_gpu.c. `dcgan profile` prints
+ * Tiles re-read operands: if loading the operands of all blocks through the last cache takes longer, this is the memory
+ * time. The efficiencies are constants in core/tune/predict_cpu.c and core/tune/predict_gpu.c. `dcgan profile` prints
  * predicted and measured times. */
 #ifndef DG_PREDICT_H
 #define DG_PREDICT_H
