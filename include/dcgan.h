@@ -122,7 +122,7 @@ DCGAN_API dcgan_error dcgan_train(dcgan_backend *b, const dcgan_training *t, con
 DCGAN_API dcgan_error dcgan_resume(dcgan_backend *b, const char *checkpoint, const dcgan_training *t,
                                    const dcgan_images *p, dcgan_job **out);
 
-/* Runs n optimizer steps; each epoch uses every image once, in another order. DCGAN_NUMBERS: a loss or a weight is NaN
+/* Runs n optimizer steps; each epoch uses every image once, in random order. DCGAN_NUMBERS: a loss or a weight is NaN
  * or infinite, and only earlier checkpoints are usable. */
 DCGAN_API dcgan_error dcgan_step(dcgan_job *job, int n);
 

@@ -5,7 +5,7 @@
 
 namespace sim {
 
-/* A fault at launch or kernel number `at` of `op`, counted from 1. A planned fault is never freed, because threads may
+/* A fault in the `at`-th launch or kernel of `op` (first: 1). A planned fault is never freed, because threads may
  * outlive main. */
 struct planned {
     char op[64];

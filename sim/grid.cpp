@@ -134,7 +134,7 @@ static void blocks_run()
     release(&started);
     run_ready();
     if (!failed() || !tsan()) return;
-    /* For TSan, abandoned CUDA threads are still inside calls, so their contexts are destroyed and replaced. */
+    /* Abandoned CUDA threads never return from their calls, so their TSan contexts are destroyed and replaced. */
     for (cuda_block *b : run->blocks)
         for (cuda_thread &t : b->threads) {
             __tsan_switch_to_fiber(t.tsan, 1);

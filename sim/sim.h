@@ -168,7 +168,7 @@ struct wgmma_matrix {
 struct wgmma_in {
     float *sums; /* accumulators d; NULL in a commit */
     int columns;
-    wgmma_matrix a, b; /* operands of a wgmma; unused in a commit */
+    wgmma_matrix a, b; /* operands of a wgmma; a commit has none */
 };
 void wgmma(collective_kind kind, const wgmma_in &in, site at);
 void wgmma_publish();

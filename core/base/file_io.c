@@ -222,8 +222,8 @@ static dg_err check_old(writer *w, const dg_chunk *piece, int pieces, bool *fres
     return e;
 }
 
-/* Returns 0, or -1 with errno. EEXIST: another process has created the output file after check_old(); some file
- * systems overwrite the file without this error. */
+/* Returns 0, or -1 with errno: EEXIST if another process created the output file after check_old(). Some file systems
+ * overwrite such a file. */
 static int give_name(const writer *w, bool fresh)
 {
 #ifdef RENAME_NOREPLACE

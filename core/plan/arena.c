@@ -37,7 +37,7 @@ int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_ty
 
 int dg_arena_bytes(dg_arena *a, const char *name, dg_row_kind kind, size_t bytes)
 {
-    /* the shape has 64 channels of one byte; H is above 1 if W would exceed an int */
+    /* rounds up to H x W x 64 bytes; H exceeds 1 only if W would exceed an int */
     const size_t units = (bytes + 63) / 64, rows = units / INT32_MAX + 1;
     return dg_arena_row(a, name, kind, 0, DG_U8, (dg_shape){1, (int)rows, (int)((units + rows - 1) / rows), 64});
 }

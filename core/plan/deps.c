@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* True if an operand that begins in tensor `first` extends into tensor r. An operand of Adam consists of all tensors of
- * one kind of a network, such as all gradients. */
+/* True if an operand that begins in tensor `first` extends into tensor r. An operand of Adam spans all tensors of one
+ * kind and one network, such as G's gradients. */
 static bool goes_on(const dg_row *first, size_t to, const dg_row *r)
 {
     return to > first->bytes && r > first && r->kind == first->kind && r->net == first->net;

@@ -53,7 +53,7 @@ typedef struct dg_op_info {
     /* Computes arguments that follow from the op's shape. Returns NULL, or the reason why the shape is invalid. */
     const char *(*complete)(dg_op *op);
     /* The product of the fields `wide` is the number of values that are contiguous in every operand, such as a pixel's
-     * channels. Vector loads are possible if this number of values is a multiple of 16 bytes. */
+     * channels. Vector loads are possible if these values fill a multiple of 16 bytes. */
     dg_field wide[3];
     /* Returns the FLOPs of one run of the op. A multiply-add counts as two FLOPs, also for taps in the padding. Outside
      * of convolutions every arithmetic operation, comparison and function value counts as one FLOP. */

@@ -80,7 +80,8 @@ typedef struct dg_plan {
     void *captured;
 } dg_plan;
 
-/* Starts an empty plan, which owns the arena's next work tensors. dg_arena_place reports if memory ran out. */
+/* Starts an empty plan, which owns the work tensors added before the next dg_plan_begin. dg_arena_place reports if
+ * memory ran out. */
 void dg_plan_begin(dg_plan *p, dg_arena *a, const char *name);
 /* Allocates the arena's list of tensors. dg_arena_row returns tensor 0 when memory runs out, so tensor 0 must exist. */
 dg_err dg_arena_begin(dg_arena *a);
@@ -117,7 +118,7 @@ int dg_op_kernels(const dg_plan *p, int op);
 int dg_launch_kernels(const dg_plan *p, const dg_launch *l);
 double dg_launch_bytes(const dg_plan *p, const dg_launch *l);
 
-/* True if the weight gradient finds rounded operands in this tensor, because an earlier launch stores them. */
+/* True if an earlier launch stores the weight gradient's rounded operands in this tensor. */
 bool dg_factors_written(const dg_plan *p, int row);
 
 /* Prints the table of `dcgan plan`: shapes, bytes and FLOPs per op. If chain (dg_plan_chain) is not 0, as for a GPU,

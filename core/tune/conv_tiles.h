@@ -64,7 +64,7 @@ enum { DG_MMA_UNIT = 8, DG_MMA_CHUNK = 16 };
     X(false, 128, 64, 32, 8)
 
 /* Tiles of variant wgmma: a warpgroup computes 64 positions x all channels of the tile. In the data gradient (dx), a
- * warpgroup computes two phases of all positions. */
+ * warpgroup computes two of the four phases. */
 #define DG_WGMMA_FWD_TILES(X) \
     X(false, 128, 64, 64, 2)  \
     X(false, 256, 64, 64, 4)  \
@@ -143,7 +143,7 @@ enum { DG_THIN_MMA_COLS = 16, DG_THIN_MMA_CHUNK = 16 };
 #define DG_THIN_MMA_BYTES(channels, co, rows) \
     (((co) + DG_THIN_MMA_CHUNK - 1) / DG_THIN_MMA_CHUNK * ((channels)*2 * 32 * 8 + 128) + (rows) * (channels)*512)
 /* Maximum rows of y per block, one per warp. Two adjacent blocks both compute the row at their border. Two blocks cover
- * the 32 rows of an image, so that 64 images fill the multiprocessors. */
+ * the 32 rows of an image, so that the 128 blocks of 64 images fill the multiprocessors. */
 enum { DG_THIN_MMA_ROWS = 18 };
 static inline int dg_thin_mma_rows(int Ho)
 {

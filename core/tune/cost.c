@@ -60,7 +60,7 @@ static int resident(const dg_counted *c, const dg_machine *m)
     return c->resident * c->threads > threads ? threads / c->threads : c->resident;
 }
 
-/* Times in us, per pipe, that the multiprocessor with the most work needs for its blocks. */
+/* Time in us of each pipe on the multiprocessor with the most work. */
 typedef struct {
     double issue, pipe, l1, tensor, block, l2, memory;
 } times;
