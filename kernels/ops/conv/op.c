@@ -30,7 +30,7 @@ static double fp16_steps(const dg_op_values *v)
 }
 
 /* Error limits are relative to the sums of |a||b|, because tensor cores round each operand. Winograd mixes neighbouring
- * outputs, so all results have the limit of the largest sum, multiplied by 4 for errors of the transforms. */
+ * outputs, so every result has the limit of the largest sum. Errors of the transforms multiply it by 4. */
 static dg_err limits(const dg_op_values *v)
 {
     const dg_tune *t = &v->op[1]->tune;

@@ -29,8 +29,8 @@ INLINE term cross_of(double l, double target)
     return (term){(l > 0 ? l : 0) - l * target + log1p(e), p, p * (1 - target) - q * target};
 }
 
-/* `other` is the logit of the batch's other half at the index of l. `ours` is the mean of the half with l, `theirs` is
- * the mean of the other half. `other`, `ours` and `theirs` are 0 if the loss has no second half of the batch. */
+/* `ours`: mean of the half of the batch that contains l. `theirs`: mean of the other half. `other`: logit of the other
+ * half at the index of l. All three are 0 for losses without halves. */
 INLINE term term_of(const dg_gan_loss_args *a, double l, double other, double ours, double theirs)
 {
     switch (a->form) {
@@ -53,7 +53,7 @@ INLINE term term_of(const dg_gan_loss_args *a, double l, double other, double ou
     return (term){(double)NAN, (double)NAN, (double)NAN};
 }
 
-/* Returns the term of the loss that belongs to the batch's other half, or 0 for losses without this term. */
+/* Returns the loss of logit `other`, or 0 for losses without halves. */
 INLINE double other_of(const dg_gan_loss_args *a, double l, double other, double ours)
 {
     switch (a->form) {

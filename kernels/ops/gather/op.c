@@ -21,7 +21,7 @@ static double gather_flops(const dg_op *op)
     return (a->prepared ? 0.0 : 2.0) * a->N * a->H * a->W * a->C;
 }
 
-/* Tuning rows are for dataset records without labels; records with labels run the same kernels. */
+/* Tuning assumes records without labels, because labels do not change the kernels. */
 static const char *gather_complete(dg_op *op)
 {
     dg_gather_args *a = &op->u.gather;

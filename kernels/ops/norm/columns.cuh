@@ -43,7 +43,7 @@ static inline dim3 grid_of(const columns *s, int n)
     return dim3((unsigned)dg_div_up(s->C, s->lanes * n), (unsigned)s->chunks, (unsigned)s->groups);
 }
 
-/* This thread's first channel, first row, and end of its rows. at: index of the thread's first value. */
+/* c, row: this thread's first channel and row. end: end of the chunk's rows. at: index of the first value. */
 typedef struct {
     int lane, slot, c;
     int64_t row, end, at, step;
@@ -63,7 +63,7 @@ static __device__ __forceinline__ place place_of(const columns &s, int n)
     return p;
 }
 
-/* Computes m sums over this thread's rows: add(at, run) adds a row's values from index `at` on to the m sums `run`. */
+/* Computes m sums over this thread's rows. add(at, run) adds the row's values at index `at` to the m sums `run`. */
 template <class real, int m, class F>
 static __device__ __forceinline__ void sum_rows(double (&all)[m], const columns &s, const place &p, const F &add)
 {
@@ -75,7 +75,7 @@ static __device__ __forceinline__ void sum_rows(double (&all)[m], const columns 
     }
 }
 
-/* Adds each of the m sums over all slots, as a tree; slot 0 holds the results. upper: shared memory, m rows. */
+/* Adds the m sums of all slots by a tree; slot 0 holds the results. upper: shared memory for m rows. */
 template <int m>
 static __device__ __forceinline__ void sum_slots(double (&sums)[m], const columns &s, const place &p,
                                                  double (*upper)[MAX_BLOCK / 2])

@@ -40,7 +40,7 @@ static double act_limit(const dg_op_values *v, const dg_check_operand *o, size_t
 static dg_err act_limits(const dg_op_values *v) { return dg_limits_each(v, act_limit); }
 
 /* Sums of the terms of dgamma and dbeta per channel and group. The activation's derivative jumps at z = gamma * xhat +
- * beta = 0, and rounding may change z's sign. `loose`, `loose_x`: how much values near the jump may change g and gx. */
+ * beta = 0, and rounding may change z's sign. `loose`, `loose_x`: possible errors of g and gx near the jump. */
 typedef struct {
     double g, gx, loose, loose_x;
 } channel;

@@ -12,8 +12,8 @@ enum { LANES = BYTES / (int)sizeof(real), CHAINS = 12 };
 typedef real vec __attribute__((vector_size(BYTES)));
 typedef real loose __attribute__((vector_size(BYTES), aligned(sizeof(real)), may_alias));
 
-/* Twelve chains hide the latency of multiply-adds (4 cycles, at 2 per cycle). Registers remain for both constants, so
- * that the loop does not access memory. Each chain tends to 1, which avoids overflow and denormals. */
+/* Multiply-adds have a latency of 4 cycles, and 2 start per cycle; twelve chains hide this latency. Both constants stay
+ * in registers. Each chain tends to 1, which avoids overflow and denormals. */
 double DG_CPU(dg_cpu_fma)(int64_t loops, double *sink)
 {
     vec factor = {0}, rest = {0}, a0 = {0}, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11;

@@ -1,6 +1,6 @@
 /* Ops of gradient penalties. real: type of the values. In fill and mix, a thread computes one value. Shared memory of
- * mix: 8 bytes (double: 16), because two threads per block divide in double. Bound by: memory, with 4 bytes (fill) and
- * 12 bytes (mix) per value. In bias_dw, a block sums 32 channels of an image, and a thread sums every eighth pixel.
+ * mix: 8 bytes (double: 16) for two scales, which two threads compute in double. Bound by: memory, with 4 bytes (fill)
+ * and 12 bytes (mix) per value. In bias_dw, a block sums 32 channels of an image, and a thread sums every eighth pixel.
  * Shared memory: 2 KB of sums. Bound by: memory, with 4 bytes per value; the second kernel of bias_dw by latency. In
  * penalty, one block runs, and a thread sums a few dozen values. Bound by: latency. */
 #include "kernels/dev/cuda.cuh"

@@ -10,7 +10,7 @@
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* A pixel of the result, and the window that the pixel reads or, for a gradient, the windows that contain it. */
+/* A pixel of the result, with the window that it reads (forward) or the windows that contain it (gradient). */
 typedef struct {
     int64_t at;
     int64_t from; /* index of the input's value (0, 0), possibly outside of the image */
@@ -179,8 +179,8 @@ INLINE void told(const dg_pool_args *a, const spot *s)
         for (int c = 0; c < a->C; c++) told_of(a, s, c, 1);
 }
 
-/* A cell is S x S pixels. At most R x R windows contain pixels of a cell; the last is window (oy, ox). A cell_row
- * points to window (oy, 0) and to pixel (0, 0) of its cell; there: flags of the R rows of windows that exist. */
+/* A cell is S x S pixels. At most R x R windows contain pixels of a cell; window (oy, ox) is the last. A cell_row
+ * points to window (oy, 0) and to pixel (0, 0) of its cell; there[r]: row r of these windows exists. */
 typedef struct {
     const real *dy;
     const uint8_t *place;

@@ -1,5 +1,5 @@
-/* Resampling by 2: rows of the result in parallel, channels in pieces that vectorise. For a row of the result, each
- * column of its input rows is summed once, from left to right; the last RING sums are kept. */
+/* Resampling by 2: rows of the result in parallel, channels in pieces that vectorise. For each result row, the columns
+ * of its input rows are summed once, from left to right; `ring` has the last RING sums. */
 #include <stdbool.h>
 #include <string.h>
 

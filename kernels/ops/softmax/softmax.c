@@ -6,8 +6,8 @@
 /* ROWS: losses that are stored before they are added. MANY: min number of logits for which threads are faster. */
 enum { ROWS = 1024, MANY = 2048 };
 
-/* top: index of a row's first largest logit. others: sum of exp(logit - largest) over all other logits. This sum
- * excludes the largest logit's term, 1, so that small terms keep their precision. */
+/* top: index of a row's first largest logit. others: sum of exp(logit - largest) over all other logits. `others`
+ * excludes the largest logit, whose term is 1, so that small terms keep their precision. */
 typedef struct {
     int top;
     double largest, others;

@@ -4,8 +4,8 @@
  * Bound by: exponentials in double; a few dozen rows by latency */
 #include "kernels/fused/fuse.cuh"
 
-/* top: index of a row's first largest logit. others: sum of exp(logit - largest) over all other logits. This sum
- * excludes the largest logit's term, 1, so that small terms keep their precision. */
+/* top: index of a row's first largest logit. others: sum of exp(logit - largest) over all other logits. `others`
+ * excludes the largest logit, whose term is 1, so that small terms keep their precision. */
 struct row_sum {
     double largest, others;
     int top;

@@ -10,7 +10,7 @@
 
 static double values(const dg_op *op) { return (double)op->u.spectral.rows * op->u.spectral.cols; }
 
-/* Counts one or two products with W, the lengths of the resulting vectors, sigma, and a quotient per weight. */
+/* Counts the products with W (two in a power iteration, else one), vector lengths, sigma, and a quotient per weight. */
 static double flops(const dg_op *op)
 {
     const dg_spectral_args *a = &op->u.spectral;
@@ -66,8 +66,8 @@ static double length_behind(const dg_op_values *v, const dg_spectral_args *a)
     return sqrt(squares);
 }
 
-/* The errors of the sums, in double, are relative to |W|; normalising divides these errors by a length that may be
- * smaller. One backend rounds v and W v before it continues; the other backend does not. */
+/* Errors of the sums in double are relative to |W|. Normalising divides them by a length, which may be smaller than
+ * |W|. The CPU rounds v and W v before their use; CUDA does not. */
 static dg_err limits(const dg_op_values *v)
 {
     const dg_spectral_args *a = &v->op[0]->u.spectral;

@@ -13,7 +13,7 @@ typedef struct {
 /* Updates a piece and returns the number of its weights that are not finite. */
 typedef int rule(piece a);
 
-/* Arguments are values, because conditional loads would prevent vectorisation. */
+/* g and p are passed by value, because conditional loads would prevent vectorisation. */
 static inline real gradient(const piece *a, int i, real g, real p) { return i < a->decayed ? g + a->decay * p : g; }
 
 static int sgd(piece a)

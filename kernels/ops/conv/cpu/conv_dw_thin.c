@@ -132,7 +132,7 @@ static void slice(const job *j, real *copy, real *x, real *rest, int s)
     }
 }
 
-/* Computes the weight gradient w[co][ky][run] for one ky by adding the slices' copies in order. */
+/* Computes w[co][ky] for one ky: adds the copies of all slices in order. */
 static void finish(const job *j, const real *copies, int ky)
 {
     const dg_conv_args *a = j->a;

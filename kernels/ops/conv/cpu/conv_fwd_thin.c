@@ -1,9 +1,9 @@
 /* Direct forward convolution with few input channels, such as the first layer of a classifier or discriminator.
  *
- * The packing of conv_direct.c costs more than it saves if a pixel has few channels. In this file, a tile is DG_MR
- * adjacent pixels of a row by one or two vectors of output channels. Input x is read directly, or from a copy with
- * zeros as padding. `place` lists the offsets of a window's inputs; rows outside of x are skipped. Terms are added in
- * the order of conv_direct.c, so the results are equal in every bit. */
+ * The packing of conv_direct.c costs more than it saves if a pixel has few channels. A tile has DG_MR adjacent pixels
+ * of a row and one or two vectors of output channels. Input x is read directly, or from a copy with zeros as padding.
+ * `place` lists the offsets of a window's inputs; rows outside of x are skipped. Terms are added in the order of
+ * conv_direct.c, so the results are equal in every bit. */
 #include "kernels/ops/conv/cpu/conv_pack.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 
@@ -75,8 +75,8 @@ static void pad_rows(const job *j, real *restrict out, int n, int from, int to)
     }
 }
 
-/* Stores n channels of each pixel of a tile. room: reals from `to` to the end of the tile's last pixel. Channels in
- * excess overwrite the next pixel, which is stored later. */
+/* Stores n channels of each pixel of a tile. room: reals from `to` to the end of the tile's last pixel. Whole vectors
+ * may overwrite channels of the next pixel, which is stored later. */
 static void store(const job *j, real *to, const real *tile, int n, int room)
 {
     for (int i = 0; i < DG_MR; i++, to += j->a->Co, tile += j->NR, room -= j->a->Co) {
@@ -86,8 +86,8 @@ static void store(const job *j, real *to, const real *tile, int n, int room)
     }
 }
 
-/* Computes one row of y. n: number of a window's terms in rows inside of x. `x` and `panel` point to the first such
- * term. The last block of channels is stored first, because it overwrites parts of other blocks. */
+/* Computes one row of y. n: number of a window's terms in rows inside of x. `x` and `panel` point to the first of these
+ * terms. The last block of channels is stored first, because it may overwrite other blocks. */
 static void row_tiles(const job *j, const real *x, const real *panel, int n, real *y)
 {
     const dg_conv_args *a = j->a;

@@ -5,9 +5,9 @@
  *   weight gradient   w[Co][T] = y[R][Co]' x[R][T].
  * Blocking as in Goto & van de Geijn 2008, "Anatomy of High-Performance Matrix Multiplication". The result is divided
  * into units of work; the long sums of small results are also divided into slices. For each CHAIN terms, a unit packs a
- * tile-wide strip of the right matrix into L1 and computes all its tiles with this strip. The left matrix is read by
- * rows if its terms are contiguous; otherwise a unit packs it for all strips. For a dense layer, the left matrix is
- * packed once for all units. Chains and slices depend on the shape only and are added in order. */
+ * strip of the right matrix, as wide as a tile, into L1. The unit then computes all tiles of this strip. The left
+ * matrix is read directly if its terms are contiguous; otherwise a unit packs it once. For a dense layer, the left
+ * matrix is packed once for all units. Chains and slices depend on the shape only and are added in order. */
 #include "kernels/ops/conv/cpu/conv_internal.h"
 #include "kernels/ops/conv/cpu/conv_pack.h"
 
@@ -25,7 +25,7 @@ enum {
     MANY_STRIPS = 8 /* with at least this many strips, it is faster to pack the left matrix only once */
 };
 
-/* c[i][j] (+)= sum over k < n of a[i*AM + k*AK] * b[k*bk + j]; for i >= rows, reads the last row of a. */
+/* c[i][j] (+)= sum over k < n of a[i*AM + k*AK] * b[k*bk + j]; for i >= rows, a's last row is read. */
 #define MICRO(name, MR, NV, AM, AK)                                                                                \
     static __attribute__((noinline)) void name(const real *a, ptrdiff_t am, int rows, const real *b, ptrdiff_t bk, \
                                                ptrdiff_t n, real *c, ptrdiff_t ldc, bool add)                      \

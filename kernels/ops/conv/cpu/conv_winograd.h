@@ -9,10 +9,10 @@
  *   F(4,2), n = 5: points a, -a, b, -b and infinity with a = 5/4 and b = 3/8. The error is half the error of the usual
  *            points 0, 1, -1, 2 and infinity, for one or two more operations per transform.
  *   F(2,2), n = 3: points 0, 1 and infinity have errors like the direct sum.
- * In two dimensions, the transforms are applied to columns, then to rows. A convolution with K = 2S is S x S filters of
- * two taps, one per phase of the input (forward) or output (backward). A convolution with K = 3 and S = 1 is one filter
- * of three taps. Sources: Winograd 1980, "Arithmetic complexity of computations"; Lavin & Gray 2016, "Fast algorithms
- * for convolutional neural networks". */
+ * In two dimensions, the transforms are applied to columns, then to rows. A convolution with K = 2S has a filter of two
+ * taps for each of the S x S phases of the input (forward) or output (backward). A convolution with K = 3 and S = 1 is
+ * one filter of three taps. Sources: Winograd 1980, "Arithmetic complexity of computations"; Lavin & Gray 2016, "Fast
+ * algorithms for convolutional neural networks". */
 #ifndef DG_CONV_WINOGRAD_H
 #define DG_CONV_WINOGRAD_H
 

@@ -1,15 +1,15 @@
 /* Winograd convolution (conv_winograd.h), forward and data gradient in one implementation, for K = 2S, or K = 3 and S =
  * 1.
  *
- * Forward, the S x S phases of the input are summed: one product of S*S*Ci terms for each of the n * n frequencies.
- * Backward, each phase of the output is a separate filter of y. Along an axis, tile t reads inputs in_step * (m*t + r)
- * + in_at, r < n, and writes outputs out_step * (m*t + i) + out_at, i < m.
+ * Forward, each of the n * n frequencies is one product that sums S*S*Ci terms, over all phases of the input. Backward,
+ * each phase of the output is a separate filter of y. Along an axis, tile t reads inputs in_step * (m*t + r) + in_at, r
+ * < n, and writes outputs out_step * (m*t + i) + out_at, i < m.
  *   U[phase][block of channels][frequency][term][NR]: transformed weights.
  *   V[frequency][tile][term]: transformed inputs of a piece (consecutive tiles, possibly of several images).
  *   M[frequency][tile][NR]: products of one block of channels.
- * In the first loop order, for many tiles, U is computed once, and V of each piece stays in L2 while it is multiplied
- * by all of U. The second loop order is for few tiles and many channels, where U is larger: V is computed for the whole
- * batch, then multiplied by one block of U after another. */
+ * The first loop order is for many tiles: U is computed once, then V of each piece, kept in L2, is multiplied by all of
+ * U. The second loop order is for few tiles and many channels, where U is larger: V is computed for the whole batch,
+ * then multiplied by one block of U after another. */
 #include "kernels/ops/conv/cpu/conv_winograd_job.h"
 
 #include <omp.h>
@@ -18,7 +18,7 @@
 enum {
     V_BYTES = 384 << 10,
     SUM_TERMS = 32,
-    /* with two taps, sums of at most this number of terms have chains of SUM_TERMS / 2 */
+    /* with two taps, sums of at most SHORT_TERMS terms are split into chains of SUM_TERMS / 2 terms */
     SHORT_TERMS = 256,
     M_TILES = 64 /* tiles of a piece in the second loop order, so that M fits L2 */
 };

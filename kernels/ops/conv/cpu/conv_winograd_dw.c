@@ -2,11 +2,11 @@
  *   V[phase][frequency][tile][channel]: transformed x of a block of input channels, for phases (py, px) with one py.
  *   Z[frequency][tile][channel]: transformed y of a chunk of output channels.
  * Products V * Z are summed over the tiles of a piece. For two taps, M[frequency][DG_MR][NR] of one tile of w stays in
- * L1, is transformed to 2 x 2 taps and added to a copy of w. For three taps, each block transforms all of y, so blocks
- * are wide. A copy then holds sums per frequency, which are transformed to taps once, at the end.
+ * L1, is transformed to 2 x 2 taps and added to a copy of w. For three taps, blocks of input channels are wide, because
+ * each block transforms all of y. Their copies hold sums per frequency, which are transformed to taps at the end.
  *
- * Threads divide the work by blocks of input channels, rows of phases, and slices: ranges of pieces (a few images, or a
- * band of an image). Each slice sums into its own copy; the copies are added in order. */
+ * Threads divide the work by blocks of input channels, rows of phases, and slices. A slice is a range of pieces; a
+ * piece is a few images or a band of an image. Each slice sums into its own copy; the copies are added in order. */
 #include "kernels/ops/conv/cpu/conv_winograd.h"
 
 #include <omp.h>
@@ -41,8 +41,8 @@ typedef struct {
     real *zeros, *copies;
 } job;
 
-/* For three taps, uses slices if their copies are small enough. Otherwise uses wide blocks of input channels, because
- * each block transforms all of y. */
+/* Plans three taps: as many slices as COPIES_BYTES allows, then the widest blocks of input channels that leave about
+ * UNITS units of work. */
 static void plan_frequencies(job *j, int pieces)
 {
     const int tiles = dg_ceil_div(j->a->Ci, j->NR);

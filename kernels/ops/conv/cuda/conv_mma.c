@@ -23,7 +23,7 @@ static const tile_row fwd_bf16[] = {DG_MMA_FWD_TILES(X)}, fwd_fp16[] = {DG_FP16_
 #undef X
 #define ROWS(array) array, sizeof array / sizeof *array
 
-/* Size of a block and of its shared memory. `wide`: for warpgroups, which need gaps between planes (wgmma.cuh). */
+/* Size of a block and of its shared memory. `wide`: tile of warpgroups, with gaps between planes (wgmma.cuh). */
 static tile tile_of(const tile_row *r, bool dx, bool wide)
 {
     const int pitch = !wide ? r->n

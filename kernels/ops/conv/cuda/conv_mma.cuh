@@ -81,7 +81,7 @@ template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
 };
 
 /* Returns the plane of unit i, which thread i (modulo the block size) loads. Eight threads load 4 positions of 2
- * planes; the next threads load the other planes of these positions. */
+ * planes; the next eight load the same positions of the next 2 planes. */
 template <int PLANES> static __device__ __forceinline__ int dg_unit_plane(int i)
 {
     return i % 2 + i / 8 % (PLANES / 2) * 2;
@@ -136,9 +136,8 @@ enum { DG_BORDER = 1 << 24 };
 
 /* Prologue of values before rounding (fused.h): none, an affine map with a factor for negative values, or an affine map
  * of two tensors. For each unit of channels, shared memory holds scales, shifts and, for two tensors, tilts (factors of
- * the second tensor). DG_ROUNDED is added if the tensors are bf16; DG_ROUNDED alone means that the stored values are
- * the operands. In bf16 arithmetic, one kernel handles all fp32 tensors: it reads two tensors, and a single tensor is
- * passed twice with a tilt of 0. */
+ * the second tensor). The flag DG_ROUNDED marks bf16 tensors; without another flag, their values are the operands. In
+ * bf16 arithmetic, kernels for two fp32 tensors also handle one tensor, passed twice with a tilt of 0. */
 enum { DG_AS_IS, DG_ONE_TENSOR, DG_TWO_TENSORS, DG_ROUNDED = 4 };
 
 /* Loads a patch. Two threads load a value, one plane of channels each. */
@@ -162,7 +161,7 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
     const float *number;
     float below;
     uint4 *kept;        /* output: rounded operands */
-    unsigned keeps = 0; /* bit i: slice i of the channels is stored; slices are counted modulo 32 */
+    unsigned keeps = 0; /* bit i: slices i, i + 32, ... of the channels, counted from the current chunk, are stored */
 
     static __device__ __forceinline__ void build(dg_transfer *place, uint4 *patch, int N, int H, int W, int C,
                                                  const dg_cell *cell)
@@ -185,8 +184,8 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
             }
         }
     }
-    /* True if the cell at `at` stores row (or column) i of its patch. A cell stores border rows only at the map's
-     * end. */
+    /* True if row (or column) i of the patch of the cell at `at` is stored to `kept`. Border rows are stored only at
+     * the map's end. */
     static __device__ __forceinline__ bool is_own(int i, int at, int size)
     {
         return (i > 0) & ((i <= P::scale * P::piece::side) | (at + P::piece::side >= size / P::scale));
@@ -202,8 +201,8 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
         number = table + plane * (numbers * E::unit);
         below = factor;
     }
-    /* Makes the loader also store the rounded values of its cells to `to`. Every column of tiles loads all cells, so
-     * each column stores only some slices of the channels. share: bit mask of the first column's slices. */
+    /* Makes the loader also store the rounded values of its cells to `to`. All columns of tiles load the same cells, so
+     * each column stores some slices of the channels. share: bit mask of the first column's slices. */
     __device__ __forceinline__ void keep(void *to, unsigned share)
     {
         kept = (uint4 *)to;
@@ -297,7 +296,7 @@ template <class Job, class G> struct dg_weights {
         return groups % G::stages == 0 ? g % G::stages : (chunk * groups + g) % G::stages;
     }
 
-    /* Copies the rounded weights of the step `later` steps after step (chunk, g). EARLY: before
+    /* Copies the rounded weights that are used `later` steps after step (chunk, g). EARLY: before
      * grid_dependency_wait(). */
     template <bool EARLY> __device__ __forceinline__ void copy_step(int chunk, int g, int later, int chunks)
     {
@@ -368,7 +367,7 @@ template <class Job> static __device__ __forceinline__ void dg_mma_run(Job &job,
             Job::E::finish(job.sums);
             Job::arrive();
             Job::E::publish();
-            __syncthreads(); /* the next step's values are stored, and the buffer that is filled next is free */
+            __syncthreads(); /* all threads have stored the next step's values and finished this step's products */
         }
     }
     Job::template arrive<0>();

@@ -1,7 +1,7 @@
 /* Weight gradient on tensor cores, with M = Co, N = 16 taps x 16 channels of x, K = positions of y, one piece at a
- * time. Operands x and y are read by columns (mma.cuh). In shared memory, y is [plane of Co][position], with position p
- * of odd planes at p ^ 4. A patch of x is stored once; each tap reads the patch at its own offset. A warp sums two
- * taps. Unfused kernels round loaded values (conv_mma_dw_plain.cuh); fused updates copy rounded operands. */
+ * time. Operands x and y are read by columns (mma.cuh). In shared memory, y is [plane of Co][position]; odd planes
+ * store position p at index p ^ 4. A patch of x is stored once; each tap reads the patch at its own offset. A warp sums
+ * two taps. Unfused kernels round loaded values (conv_mma_dw_plain.cuh); fused updates copy rounded operands. */
 #ifndef DG_CONV_MMA_DW_CUH
 #define DG_CONV_MMA_DW_CUH
 
@@ -55,8 +55,8 @@ template <class G> struct dg_dw_products {
         sums.clear();
     }
 
-    /* Returns row (bits 0 to 4), column (bits 5 to 9), cell (from bit 10) and offset in units (from bit unit_bit) of
-     * this thread's value j of the patch. Returns -1 if there is no value j. */
+    /* Returns the place of this thread's value j of the patch, or -1 if there is no value j. Bits 0 to 4: row; 5 to 9:
+     * column; from 10: cell; from unit_bit: offset in units. */
     static constexpr int unit_bit = piece::cells > 4 ? 16 : 12;
     static __device__ __forceinline__ int spot(int j)
     {

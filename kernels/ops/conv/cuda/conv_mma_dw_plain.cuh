@@ -89,7 +89,7 @@ template <class G> struct dg_dw_job : dg_dw_products<G> {
             if (W::has_y(j)) grad[chunk % 2 * G::y_units + W::unit_of_y(j)] = y.unit(j);
     }
 
-    /* Like dg_mma_run, but the loop also does the first loads, so that its long body is compiled only once. Loads are
+    /* Main loop. Its first two turns only load and store values, so that the long body is compiled once. Loads are
      * issued two steps ahead. The coordinates of a piece's cells are computed a step before the piece is loaded. */
     __device__ __forceinline__ void run(int chunks)
     {

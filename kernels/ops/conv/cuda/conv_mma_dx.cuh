@@ -4,7 +4,7 @@
  * The matrix product has M = positions of a phase, N = Ci, K = four taps x Co by chunks of channels of y. A block
  * computes all four phases of its positions (a, b) from one patch of y. A warp computes 64 positions of one phase. A
  * warpgroup computes all positions of two phases. Weights are stored as [slot][plane of Ci][co], slot = (dy, dx, py,
- * px), with position p of odd planes at p ^ 4 (mma.cuh).
+ * px); odd planes store position p at index p ^ 4 (mma.cuh).
  * Tile of warps: 64 or 128 positions x 32 channels x 4 phases.
  * Tile of warpgroups: 64, 128 or 256 positions x 32 channels (small maps: 64 x 32, 128 x 32 or 128 x 64).
  * Stages: two chunks of 16 channels of y.
@@ -156,8 +156,8 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
     }
 
     /* `column()`: first column of the warp's results in the tile. `share()`: the warp's index among the `shares` warps
-     * with equal columns. `result()`: the tensor offset of the position in the warp's row i * 8 + lane / 4, or -1 if
-     * the position is outside of the map. */
+     * that compute the same columns. `result()`: the tensor offset of the position in the warp's row i * 8 + lane / 4,
+     * or -1 if the position is outside of the map. */
     static constexpr int around = 4 / G::phases, shares = around * (G::PIECES / G::own) * E::warps,
                          rows_of_share = 64 / E::warps;
     static __device__ __forceinline__ int column()

@@ -1,6 +1,6 @@
 /* Forward pass on tensor cores, with M = positions of y, N = Co, K = 16 taps x Ci by chunks of channels. A chunk's
  * patch is stored in shared memory by phases (conv_mma.cuh); every tap reads the patch at its own offset. Weights are
- * stored as [tap][plane of Ci][co], with position p of odd planes at p ^ 4 (mma.cuh).
+ * stored as [tap][plane of Ci][co]; odd planes store position p at index p ^ 4 (mma.cuh).
  * Tile: 128 positions x 64 or 128 channels; 64 x 128 for fp16 in small maps. Warpgroups in large maps have a tile of
  * 256 x 64, which reads weights half as often as 128 x 128.
  * Stages: two chunks of 16 channels.
@@ -143,8 +143,8 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
     }
 
     /* `column()`: first column of the warp's results in the tile. `share()`: the warp's index among the `shares` warps
-     * with equal columns. `result()`: the tensor offset of the position in the warp's row i * 8 + lane / 4, or -1 if
-     * the position is outside of the map. */
+     * that compute the same columns. `result()`: the tensor offset of the position in the warp's row i * 8 + lane / 4,
+     * or -1 if the position is outside of the map. */
     static constexpr int shares = G::PIECES * E::warps, rows_of_share = 64 / E::warps;
     static __device__ __forceinline__ int column()
     {

@@ -40,7 +40,7 @@ static const char *check_halving(const dg_op *op, dg_tune *t, dg_type real, cons
 
 static int summed(dg_op_kind kind, const dg_conv_args *a) { return kind == DG_OP_conv_dx ? a->Co : a->Ci; }
 
-/* Returns the number of pieces of `positions` positions that cover y. If K = 3, cells at the border count as whole. */
+/* Returns how many pieces of `positions` positions cover y. If K = 3, y is covered by whole cells of 4x4 positions. */
 static int64_t pieces(const dg_conv_args *a, int positions)
 {
     const int64_t cells = (int64_t)a->N * dg_ceil_div(a->Ho, 4) * dg_ceil_div(a->Wo, 4),
@@ -129,7 +129,7 @@ static void work(const dg_op *op, dg_work *w)
         h.tune.variant->work(&h, w);
         /* an additional kernel widens weights from 3x3 to 4x4 taps, or narrows their gradient */
         if (!dw || w->split == 1) w->kernels++;
-        /* widening and narrowing move 16 + 9 taps; parts of a sum have 16 taps, but op.c counts 9 */
+        /* widening or narrowing reads and writes 16 + 9 taps; op.c counts 9 of the 16 taps of a sum's parts */
         w->moved += weights * (dw && w->split > 1 ? w->split * 2 * (16 - 9) : 16 + 9);
         return;
     }

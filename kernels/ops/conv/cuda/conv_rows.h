@@ -9,17 +9,17 @@
 #include "kernels/ops/conv/variants.h"
 
 /* The functions dg_conv_check... return NULL, or the reason for a rejection. All variants except direct require fp32,
- * 16-byte aligned operands, and tensors whose indices fit an int even in a tile that ends past the batch. */
+ * 16-byte aligned operands, and indices that fit an int, also in the part of a tile past the batch. */
 const char *dg_conv_check(const dg_op *op, const dg_tune *t, dg_type real);
 
 /* Checks the tile of tuning t. `threads` is the number of threads per block, or 0 if no such tile exists. */
 const char *dg_conv_check_tile(dg_tune *t, int threads);
 
-/* Checks the number of stages, 2 to 4, of `words` 32-bit words each. `usual` is the default number of stages. */
+/* Checks the number of stages (2 to 4, default `usual`). A stage has `words` 32-bit words. */
 const char *dg_conv_check_stages(dg_tune *t, int usual, int words, const dg_gpu *gpu);
 
-/* Checks the number of parts of a split sum, at most `most`. `phases` is the number of phases that are launched
- * concurrently, each with its own parts. */
+/* Checks the number of parts of a split sum, at most `most`. `phases`: number of concurrent phases, each with its own
+ * parts. */
 const char *dg_conv_check_split(dg_tune *t, int most, int phases);
 
 const char *dg_conv_check_math(const dg_gpu *gpu);
@@ -45,8 +45,8 @@ typedef struct {
 } dg_thin_dx_tile;
 dg_thin_dx_tile dg_thin_dx_tile_of(const dg_conv_args *a);
 
-/* A block's tile of m x n results in variants mma and wgmma (conv_tiles.h). `bytes` of shared memory include `portion`
- * for one stage of weights and, for wgmma, `factors` for all operands. */
+/* A block's tile of m x n results in variants mma and wgmma (conv_tiles.h). `bytes`: shared memory of a block.
+ * `portion`: bytes of one stage of weights. `factors`: bytes of all operands (wgmma). */
 typedef struct {
     int m, n, threads, bytes, portion, factors;
 } dg_mma_tile;

@@ -1,12 +1,12 @@
 /* Data gradient of the 4x4 convolution with stride 2 and pad 1 for images (variant thin), also the forward pass of G's
- * last layer. Pixel (2a+py, 2b+px) of x is a sum of four products of a tap (ky, kx) and a pixel of y. Rows of y and
- * their taps (columns likewise):
+ * last layer. Pixel (2a+py, 2b+px) of x is a sum of four products of a tap (ky, kx) and a pixel of y. Row 2a+py uses
+ * these rows of y and taps (columns likewise):
  *   py = 0: row a with ky = 1, row a-1 with ky = 3;  py = 1: row a with ky = 2, row a+1 with ky = 0.
  * A block loads one patch of y for all four phases: its positions (a, b) and a border of one pixel. Each value of the
  * patch is used in 16 multiplications per channel of x, and whole rows of x are written. A thread keeps the sums of 4
  * adjacent positions x 4 phases x T channels of x in registers. It loads weights one by one.
  *
- * In shared memory, a position is 4 channels of y. A gap of 4 values after every 4 positions keeps the reads of
+ * Shared memory stores 4 channels of y per position. A gap of 4 values after every 4 positions keeps the reads of
  * neighbouring threads in different banks. */
 #ifndef DG_CONV_THIN_DX_CUH
 #define DG_CONV_THIN_DX_CUH
@@ -94,7 +94,7 @@ template <class G> struct dg_thin_dx_coord {
     }
 };
 
-/* change(loader, patch, channel) is the prologue that each thread applies to the values of y that the thread copied. */
+/* change(loader, patch, channel) applies the prologue to the values of y that this thread copied. */
 template <class G, class F>
 static __device__ __forceinline__ void dg_thin_dx_sums(float (&acc)[2][2][4][G::T], const dg_conv_args &a,
                                                        float *shared, const dg_thin_dx_coord<G> &at, int stages,

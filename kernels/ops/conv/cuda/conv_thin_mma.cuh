@@ -71,8 +71,8 @@ template <int CI_> struct dg_thin_mma_fwd {
         if (i > 0 || CI == 3) *reinterpret_cast<uint32_t *>(to + 1) = q.w[0];
         to[3] = (uint16_t)(q.w[1] >> 16);
     }
-    /* Weights are stored as [q][j][lane]: column g of product j is channel co, and lane (g, t) stores this channel's
-     * weights 4q .. 4q + 3 of row t of the taps. A thread loads one row of taps of one channel. */
+    /* Weights are stored as [q][j][lane]. Column g of product j is channel co. Lane (g, t) has this channel's weights
+     * 4q .. 4q + 3 of row t of the taps. A thread loads one row of taps of one channel. */
     static constexpr bool there = dg_mma_bf16::there, early = true;
     template <bool EARLY>
     static __device__ __forceinline__ void load_weights(float *weight, const dg_conv_args &a, int co0)

@@ -1,9 +1,9 @@
 /* Weight gradient of images on tensor cores, with M = 32 channels of y, N = 16 taps x CI, K = positions. A tile has 4 x
  * 32 positions. Each of eight warps sums half a row of a tile; the sums of the warps are added at the end. The matrix
  * product may use rows and positions in any order. Therefore lane (g, t) = (lane / 4, lane % 4) multiplies channels 4g
- * .. 4g + 3 of positions 4t .. 4t + 3, which it loads from y by four loads of 16 bytes. In shared memory, x is stored
- * tap by tap, with adjacent positions contiguous. Each value of x is stored twice, because two columns of taps read it.
- * Taps are 12 units of four positions apart. Because 12 = 4 (mod 8), 8 taps x 4 lanes have different banks. */
+ * .. 4g + 3 of positions 4t .. 4t + 3. Four loads of 16 bytes read these values of y. In shared memory, x is stored tap
+ * by tap, with adjacent positions contiguous. Each value of x is stored twice, because two columns of taps read it. A
+ * tap starts 12 x 4 positions after the previous tap. Because 12 = 4 (mod 8), 8 taps x 4 lanes have different banks. */
 #ifndef DG_CONV_THIN_MMA_DW_CUH
 #define DG_CONV_THIN_MMA_DW_CUH
 
@@ -36,8 +36,8 @@ template <int CI> struct dg_thin_mma_dw {
 #pragma unroll
         for (int i = 0; i < held; i++) c[i / (4 * fragments)][i / 4 % fragments][i % 4] = 0;
     }
-    /* Returns the destination of value i of a row of the patch of x, in the first of the two columns of taps that read
-     * it. Values that no column reads go to padding after the last position of a tap. */
+    /* Returns where value i of a patch row is stored for the first of the two columns of taps that read it. Values that
+     * no column reads are stored in a tap's padding. */
     static constexpr int second = 2 * CI * plane - 1;
     static __device__ __forceinline__ int place(int row, int i)
     {

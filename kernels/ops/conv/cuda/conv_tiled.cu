@@ -1,6 +1,6 @@
 /* Convolution as an implicit GEMM in fp32: the loaders find the elements of the patch matrix in x or y. Channels are
- * innermost, so that every copy is 16 bytes. Copies of taps in the padding and past the ends of tiles are filled with
- * zeros. In the forward pass, M = pixels of y, N = Co, K = taps x Ci. In the data gradient, output (iy, ix) belongs to
+ * innermost, so that every copy is 16 bytes. Copies store zeros for taps in the padding and for values past a tile's
+ * end. In the forward pass, M = pixels of y, N = Co, K = taps x Ci. In the data gradient, output (iy, ix) belongs to
  * phase ((iy+P) % S, (ix+P) % S) and uses the taps with (ky % S, kx % S) equal to the phase. For each phase, M = pixels
  * of x, N = Ci, K = taps of the phase x Co. In the weight gradient, M = Co, N = taps x Ci, K = pixels of the images of
  * one split. If split > 1, K (weight gradient: the batch) is divided into parts, stored in scratch memory and added in

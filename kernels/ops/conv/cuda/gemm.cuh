@@ -27,7 +27,7 @@ template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
 template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS> struct dg_gemm {
     static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_;
     static constexpr int NT = (BM / TM) * (BN / TN);
-    /* KS: values of k held in registers. UNROLL: unroll factor of the loop over k. Larger values spill registers. */
+    /* KS: values of k per iteration. UNROLL: unroll factor of the loop over k. Larger values spill registers. */
     static constexpr int KS = TM * TN >= 64 && A_ROWS != B_ROWS ? 2 : 4, UNROLL = TM * TN <= 16 ? BK / KS : 1;
     typedef dg_side<BM, TM, BK, A_ROWS> A;
     typedef dg_side<BN, TN, BK, B_ROWS> B;
@@ -53,8 +53,8 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
         *ty = warp / across * 4 + lane / 8;
     }
 
-    /* Multiplies a stage, KS values of k at a time. One load reads KS values of k if an operand is stored by rows, or
-     * four values for one k if it is stored by columns. */
+    /* Multiplies a stage, KS values of k at a time. A load reads KS values of k (operand stored by rows) or four values
+     * of one k (operand stored by columns). */
     static __device__ __forceinline__ void multiply(float (&acc)[TM][TN], const float *a, const float *b, int ty,
                                                     int tx)
     {
@@ -125,7 +125,7 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
             if (stages == 2) cp_async_wait<0>();
             if (stages == 3) cp_async_wait<1>();
             if (stages == 4) cp_async_wait<2>();
-            __syncthreads(); /* this step's tiles have arrived, and the stage filled next is free */
+            __syncthreads(); /* this step's tiles are in shared memory, and no thread still reads stage `next` */
             if (step + stages - 1 < steps) {
                 load_a.load(shared + next * words);
                 load_b.load(shared + next * words + A::words);

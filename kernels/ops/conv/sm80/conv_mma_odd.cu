@@ -1,7 +1,7 @@
 /* 3x3 and 1x1 convolutions on tensor cores: conv_mma_odd_job.cuh and conv_mma_odd_dw.cuh. A 3x3 kernel with stride 2
  * and pad 1 runs as a 4x4 kernel with a last row and column of zeros: 16 products instead of 9. The weights are widened
- * into scratch memory. Weight gradients drop the additional taps when their parts are added. Thread tile of the copies:
- * four values. Shared memory: none. Registers: 22 and 32. Bound by: memory */
+ * into scratch memory. For weight gradients, the kernel that adds the parts drops the additional taps. Thread tile of
+ * the copies: four values. Shared memory: none. Registers: 22 and 32. Bound by: memory */
 #include "kernels/ops/conv/sm80/conv_mma_odd_dw.cuh"
 
 /* `to` has shape (Co, 4, 4, Ci), `quads` times four values. */

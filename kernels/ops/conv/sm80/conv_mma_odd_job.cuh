@@ -5,8 +5,8 @@
  * K = 3: a cell has 4x4 positions in all maps, because cells of this size waste the least work in maps of 7x7 or 14x14.
  * Loading the pixels around each cell costs little compared with loading the weights. Weights are loaded in groups of
  * three taps.
- * K = 1: a piece is 64 consecutive positions, which may span rows and images. A step has up to four products, each
- * of a pair of planes. The stride determines only which pixel a position reads. The data gradient also writes the
+ * K = 1: a piece is 64 consecutive positions, which may span rows and images. A step multiplies up to four pairs of
+ * planes. The stride determines only which pixel a position reads. The data gradient also writes the
  * zeros between pixels.
  * Tile: 128 positions x 64 channels (K = 3), or 128 positions x 128 channels (K = 1).
  * Shared memory: 34 KB (K = 3) or 70 KB (K = 1).
@@ -126,7 +126,7 @@ template <class G> struct dg_odd_job {
         from = (const float *)a.w + (at + tap * onward);
     }
 
-    /* True if the chunk has product q; if K = 1, the last chunk may have fewer products than other chunks. */
+    /* True if the chunk has product q. If K = 1, the last chunk may have fewer products. */
     __device__ __forceinline__ bool has(int chunk, int q) const { return G::K > 1 || chunk * G::depth + q < pairs; }
     __device__ __forceinline__ void fetch_weights(int chunk, int g)
     {
