@@ -16,7 +16,7 @@ typedef struct {
     uint64_t step;
     uint64_t epoch;  /* finished epochs */
     uint64_t batch;  /* finished steps of the current epoch */
-    uint64_t images; /* images trained on so far; 0: unknown or, in a snapshot, derived from epoch and batch */
+    uint64_t images; /* images trained on so far; 0: unknown (in a snapshot: computed from epoch and batch) */
     uint64_t seed;
     uint64_t data_count, data_fingerprint;
     char precision[8];

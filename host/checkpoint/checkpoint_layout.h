@@ -33,8 +33,8 @@ bool dg_ck_exported(const char *format);
 dg_err dg_ck_optimizer(const dg_st *st, const char *path, dg_optimizer *out);
 
 /* Check that st has exactly the model's tensors, with the right types and shapes, and check the values if they were
- * read. If `full` is true, st must be a checkpoint with optimizer moments, all of type `type`. If `full` is false, st
- * may lack the discriminator, the prefix "G." of names, and the tensors num_batches_tracked. */
+ * read. If `full` is true, st must be a checkpoint with optimizer moments, all of type `type`. If `full` is false, the
+ * discriminator, the tensors num_batches_tracked and the prefix "G." of names may be missing. */
 dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, bool full, dg_type type);
 
 /* Check that the header of st fits the model, then read and check the values. */
@@ -52,7 +52,7 @@ dg_err dg_ck_read_input(const dg_st *st, const char *path, const dg_model *m, dg
 /* Get the ZCA whitening from st after its values were read. No-op for a model without whitening. */
 dg_err dg_ck_read_whitening(const dg_st *st, const dg_model *m, dg_whitening **out);
 
-/* Returns DG_IO unless `classes` (lines, or NULL without names) has one name per class of the model. */
+/* Returns DG_IO if a classifier's number of classes differs from the number of lines in `classes` (NULL: 0). */
 dg_err dg_ck_check_names(const char *path, const dg_model *m, const char *classes);
 
 /* Copy the values of st into job, after dg_ck_check accepted st. */
@@ -62,7 +62,7 @@ dg_err dg_ck_put(const dg_st *st, const char *path, dg_job *job, bool moments);
 dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model);
 
 /* Convert any bytes to UTF-8 and back: safetensors metadata is UTF-8, but folder names may be Latin-1. Invalid bytes
- * become U+F780 to U+F7FF (private use); these characters in the text are escaped. Returns malloc'd text or NULL. */
+ * become U+F780 to U+F7FF (private use); such characters in the original are escaped. Returns malloc'd text or NULL. */
 char *dg_text_to_utf8(const char *text);
 char *dg_text_from_utf8(const char *text);
 

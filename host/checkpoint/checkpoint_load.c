@@ -69,7 +69,7 @@ static uint64_t images_of_epoch(const dg_checkpoint_info *info, uint64_t *batch)
     return strstr(info->config, "drop-last = yes") ? count - count % *batch : count;
 }
 
-/* The step can differ from epochs * steps per epoch, because a resumed run may change dataset and batch size. */
+/* A resumed run may change dataset and batch size, so the step may differ from epochs * steps per epoch. */
 static dg_err check_place(const dg_checkpoint_info *info, const char *path)
 {
     uint64_t each;

@@ -1,5 +1,5 @@
-/* `dcgan check [MODEL]`: compares each op of a training step on two backends with equal inputs, then fused launches
- * with the ops that they replace. The reference backend is the CPU with direct convolutions and DCGAN_ISA=base. */
+/* `dcgan check [MODEL]`: compares each op of a training step on two backends with equal inputs. Fused launches are
+ * compared with the ops that they replace. The reference is the CPU with direct convolutions and DCGAN_ISA=base. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -23,7 +23,7 @@ typedef struct {
     int count;
 } origin;
 
-/* Read from the texts of a PNG which checkpoint generated the PNG; "": unknown. */
+/* Set `out` to the origin of a PNG (checkpoint's model, step, seed) named by the PNG's texts; "": unknown. */
 static void read_origin(int folder, const char *file, char out[ROOM])
 {
     char head[DG_TEXTS_BYTES], model[100], step[24], seed[24];
@@ -71,7 +71,7 @@ static void list(char *out, size_t size, const origin *o, int n)
     if (n > SHOWN && at < size) snprintf(out + at, size - at, "; further checkpoints: %d", n - SHOWN);
 }
 
-/* DG_DATA (only a warning with `force`): the images come from several checkpoints, or some from an unknown one. */
+/* Returns DG_DATA (`force`: only warns) if the images have several origins; all unknown origins count as one. */
 static dg_err check_origins(const char *dir, const dg_dataset *d, bool force)
 {
     char all[SHOWN * (ROOM + 20) + 40];
@@ -181,7 +181,7 @@ static dg_err load(const job *j, const char *dir, bool made, dg_dataset *out)
     return e;
 }
 
-/* Set the number of samples to compare, at most half of the real images because of the real-vs-real baseline. */
+/* Set the number of samples to compare, at most half of the real images: the baseline compares two halves. */
 static dg_err settle_count(job *j)
 {
     const dg_options *o = &j->o;
@@ -316,7 +316,7 @@ static void print_json(const job *j)
     }
     printf("],\n \"metrics\": [");
     print_metrics(j);
-    printf("],\n \"measures\": ["); /* name of the key "metrics" before version 0.1.0 */
+    printf("],\n \"measures\": ["); /* before version 0.1.0, the key "metrics" had this name */
     print_metrics(j);
     printf("]}\n");
 }

@@ -109,7 +109,7 @@ int dg_cmd_replay(const dg_options *opt)
     if (opt->operands != 1)
         return (int)dg_fail(DG_USAGE, "replay: needs one FILE, a PyTorch run recorded by tools/pytorch/make_oracle.py");
     dg_oracle o = {0};
-    dg_memory_file m = {0}; /* buffer of the JSON output, so that nothing is printed after an error */
+    dg_memory_file m = {0}; /* buffers the JSON output, which is not printed after an error */
     report r = {.tol = opt->tol > 0 ? opt->tol : INFINITY, .json = opt->json ? dg_memory_open(&m) : NULL};
     dg_err e = r.json || !opt->json ? dg_oracle_open(&o, opt->operand[0]) : dg_fail(DG_DEVICE, "out of memory");
     if (!e) e = run(opt, &o, &r);

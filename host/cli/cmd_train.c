@@ -182,7 +182,7 @@ static dg_err open_critic(dg_training *r)
     return DG_OK;
 }
 
-/* After --resume with another dataset: set r->own to the options of a new run that starts from the weights in path. */
+/* The dataset differs after --resume: set r->own to the options of a new run from the weights in `path`. */
 static dg_err become_another(dg_training *r, const char *path, uint64_t then)
 {
     dg_err e = dg_train_own(r->o, path, &r->own);
@@ -194,7 +194,7 @@ static dg_err become_another(dg_training *r, const char *path, uint64_t then)
     return e ? e : dg_fail(DG_DATA, "the dataset has changed");
 }
 
-/* Print how to resume an earlier run, because a user may repeat a command after Ctrl-C. */
+/* Print how to resume an earlier run: after Ctrl-C, a user may have repeated the command without --resume. */
 static void note_older(dg_progress *p, const dg_options *o)
 {
     char quoted[DG_SHELL_ROOM], older[4096];

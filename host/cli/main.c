@@ -98,7 +98,7 @@ int main(int argc, char **argv)
     dg_limits_begin();
     dg_set_program(argv[0]);
     dg_speak_as_program();
-    dg_ops_use(dg_op_table); /* reading tuning files needs the ops, even without a backend */
+    dg_ops_use(dg_op_table); /* the parser of tuning files needs the ops */
     const bool closed = fill_standard_descriptors();
     dg_options o = {0};
     bool done = true;

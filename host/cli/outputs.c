@@ -159,7 +159,7 @@ static dg_err check(const dg_option *t, bool *taken)
                        DG_MSG("output-not-regular",
                               "--%s %s: must be a regular file, because it is read again; give a file name"),
                        t->name, value);
-    return DG_OK; /* dg_dataset_load warns if an existing file is not a dataset cache */
+    return DG_OK; /* dg_dataset_load warns later if the file is not a dataset cache */
 }
 
 dg_err dg_outputs_begin(const dg_options *o, bool closed)

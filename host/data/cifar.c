@@ -60,7 +60,7 @@ dg_err dg_cifar_records(const uint8_t *data, size_t bytes, int classes, dg_recor
     return DG_OK;
 }
 
-/* Returns the number of classes, 10 or 100, that fits the sizes and labels of all files; otherwise uses a file name. */
+/* Returns the number of classes: 10 or 100, whichever fits all files; if neither fits, by a file name. */
 static int classes_of(const dg_record_files *f)
 {
     static const int kind[] = {10, 100};

@@ -15,7 +15,7 @@ typedef struct {
     int threads;
     bool strict;
     bool skip_unreadable; /* unreadable folders cause a warning instead of an error */
-    bool list_first;      /* unreadable folders are errors of dg_dataset_judge, not of dg_dataset_read */
+    bool list_first;      /* dg_dataset_judge, not dg_dataset_read, returns the error of unreadable folders */
     bool take_made;       /* include single images that dcgan generated, but no grids and curves */
     int least;            /* fewer valid training images than this number are an error (DG_DATA); 0: no check */
     int limit;            /* max number of images; with classes: of training images, and of test images; 0: all */
@@ -27,8 +27,8 @@ typedef struct {
     const char *cache;               /* path of the cache file for decoded images, or NULL */
     const char *skipped;             /* path of the list of skipped files, skipped.txt, or NULL */
     const dg_directory *skipped_dir; /* open directory for writing skipped.txt, or NULL */
-    uint64_t known; /* fingerprint of a resumed run's dataset, or 0. If the loaded dataset has another fingerprint,
-                       skipped.txt is written only if a failed read may succeed later */
+    uint64_t known;                  /* fingerprint of a resumed run's dataset, or 0. If the loaded dataset differs,
+                                        skipped.txt is written only if dg_dataset_unread() is true */
     void (*progress)(void *context, long done, long total); /* progress callback, called by one thread, or NULL */
     void *context;
     volatile sig_atomic_t *stop;

@@ -12,7 +12,7 @@
 enum { LISTS_MOST = 1 << 30 };
 static const char magic[16] = "dcgan-cache-1\n";
 
-/* Header of the cache file. The file continues with `lists` bytes of lists (widths, ..., texts), then pixels. */
+/* Header of the cache file. Arrays and texts (`lists` bytes) follow, then the pixels. */
 typedef struct {
     char magic[16];
     uint32_t order;
@@ -70,7 +70,7 @@ static char *next_text(const char **at, const char *end)
     return copy;
 }
 
-/* Read the lists, whose checksum has matched; fails only for lack of memory or a forged cache file. */
+/* Read the lists, after a check of their checksum. Returns false without memory or for a forged file. */
 static bool take_lists(const head *h, const uint8_t *lists, dg_dataset *d)
 {
     size_t n = (size_t)h->count, skips = (size_t)h->skips;

@@ -31,8 +31,8 @@ typedef struct {
     int hidden;
 } dg_scan;
 
-/* List every regular file below the open folder, also through symbolic links to files, and add every other directory
- * entry to out->skip. without: n paths of files to leave out, such as the cache file; may be NULL. */
+/* List all regular files and links to regular files below the open folder; add other entries to out->skip.
+ * without: n paths of files to leave out, such as the cache file; may be NULL. */
 dg_err dg_scan_folder(const dg_folder *folder, const char *dir, const char *const *without, int n, dg_scan *out);
 void dg_scan_free(dg_scan *s);
 /* Add a skipped file, with copies of name and reason, to s->skip. how: flags; DG_SKIP_BAD is set for image names. */
@@ -42,7 +42,7 @@ dg_err dg_scan_skip(dg_scan *s, const char *name, int how, const char *reason);
 bool dg_named_like_a_image(const char *name);
 void dg_scan_sort_skips(dg_scan *s);
 
-/* Number of files that temporary errors made unreadable; a high number ends all retries. */
+/* Number of files that stayed unreadable after retries; if it is high, no further file is retried. */
 typedef atomic_int dg_lost;
 /* After a failed read: return false if a retry is useless, otherwise sleep and return true. tries: retries so far. */
 bool dg_try_again(dg_lost *lost, int error, int tries);
@@ -65,7 +65,7 @@ void dg_close_folder(dg_folder *folder);
 int dg_dataset_threads(const dg_dataset_options *o);
 dg_err dg_dataset_pixels(const dg_dataset_options *o, long images, uint8_t **out);
 dg_err dg_dataset_lists(dg_dataset *out, long images);
-/* True if the skipped files of d must be written to skipped.txt; false: a list of an earlier load stays unchanged. */
+/* True if skipped.txt must be rewritten with the skipped files of d; otherwise an existing file is kept. */
 bool dg_dataset_lists_skips(const dg_dataset_options *o, const dg_dataset *d);
 
 /* Names of folders for test images, in order of preference; NULL-terminated. */

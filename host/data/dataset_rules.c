@@ -10,7 +10,7 @@
 
 typedef struct {
     char *text;
-    const char *reason; /* common reason of the skipped files, or NULL if numbers in the reasons differ */
+    const char *reason; /* reason of all files in the group, or NULL if their reasons differ in numbers */
     int count;
 } group;
 

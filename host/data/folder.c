@@ -231,8 +231,8 @@ static bool any_unread(const dg_dataset *d)
     return false;
 }
 
-/* True if listing the folder again gives the same cache key. Otherwise a file may have been replaced before it was
- * decoded, and its image would be cached under the wrong mtime. */
+/* True if listing the folder again gives the same cache key. If not, a file may have been replaced before it was
+ * decoded, and the images must not be cached. */
 static bool is_unchanged(const job *j, uint64_t files)
 {
     dg_scan now;

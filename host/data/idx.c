@@ -125,7 +125,7 @@ dg_err dg_idx_unpack(uint8_t **data, size_t *bytes)
     }
     free(*data);
     *data = plain;
-    *bytes = n; /* needed + 1 if the file is longer than its header declares */
+    *bytes = n; /* needed + 1 marks a file that is longer than its header declares */
     return DG_OK;
 }
 

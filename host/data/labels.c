@@ -48,8 +48,8 @@ static int find(const folders *f, const char *name)
     return at ? (int)(at - f->name) : -1;
 }
 
-/* List the first folder of each path, after `skip` bytes, for images `from` to `to` - 1. Paths are sorted, so images
- * of a folder are consecutive. *plain: index of the first image without folder, or -1. */
+/* List the first folders in the paths of images `from` to `to` - 1, without the first `skip` bytes of each path.
+ * Paths are sorted, so images of a folder are consecutive. *plain: index of the first image without folder, or -1. */
 static dg_err collect(const dg_dataset *d, int from, int to, size_t skip, folders *out, int *plain)
 {
     *out = (folders){0};

@@ -41,7 +41,7 @@ void dg_loader_close(dg_loader *f)
 
 static int least(int a, int b) { return a < b ? a : b; }
 
-/* Plans the next window of images on the device: the images of the epoch from position `first` on. */
+/* Plan to fill the next window with the images of the epoch from position `first` on. */
 static void plan_next(dg_loader *f, uint64_t epoch, int first)
 {
     if (!f->begun || epoch != f->next.epoch) dg_permutation(f->next_order, f->records.count, f->seed, epoch);
@@ -57,7 +57,7 @@ dg_err dg_loader_epoch(dg_loader *f, uint64_t epoch, int place)
     else {
         const int first = place / f->window * f->window;
         if (!f->begun) plan_next(f, epoch, first);
-        for (int i = 0; i < f->records.count; i++) { /* the window to be filled next begins at position `first` */
+        for (int i = 0; i < f->records.count; i++) { /* position `first` is in the window that is filled next */
             const int side = (i / f->window - first / f->window) % 2 ? f->side : 1 - f->side;
             f->order[i] = side * f->window + i % f->window;
         }
@@ -93,7 +93,7 @@ static dg_err change_windows(dg_loader *f)
     f->begun = true;
     if (f->end < f->used) plan_next(f, f->next.epoch, f->end);
     else plan_next(f, f->next.epoch + 1, 0);
-    /* the next copy waits for enqueued steps that read the window; the host waits for the copy of pinned memory */
+    /* copies wait until enqueued steps have read the window; the host waits until pinned memory is copied */
     e = b->record(b, DG_COMPUTE, DG_EVENT_READ);
     if (!e) e = b->wait(b, DG_COPY, DG_EVENT_READ);
     return e ? e : b->query(b, DG_EVENT_FILLED + 1 - f->side, true, &yes);

@@ -8,7 +8,7 @@
 
 static dg_err no_memory(const dg_dataset *d) { return dg_fail(DG_DEVICE, "no memory to split %d images", d->count); }
 
-/* Permute an array: item i becomes the old item order[i]. Scratch memory: one (an item), done (`count` bytes). */
+/* Permute an array: the new item i is the old item order[i]. Scratch memory: one (1 item), done (`count` bytes). */
 static void permute(void *items, size_t bytes, const int32_t *order, int count, uint8_t *one, uint8_t *done)
 {
     uint8_t *item = items;
@@ -84,7 +84,7 @@ int dg_mark_evenly(const int32_t *label, int n, int classes, int limit, uint8_t 
     for (int turn = 0; seen && marked < limit; turn++) {
         memset(seen, 0, sizeof *seen * ((size_t)classes + 1));
         for (int i = 0; i < n && marked < limit; i++) {
-            const int of = label && label[i] > 0 ? label[i] : 0; /* label -1: a class that has no training images */
+            const int of = label && label[i] > 0 ? label[i] : 0; /* -1, a class without training images, counts as 0 */
             if (seen[of]++ != turn && label) continue;
             marked += !mark[i];
             mark[i] = 1;

@@ -17,7 +17,7 @@ static void begin(dg_doctor *d, dg_loss loss)
     d->now.coverage = d->now.best_coverage = d->now.nearest = d->now.recall = NAN;
 }
 
-/* The first DG_DOCTOR_TOLD findings of a rule are stored one by one; one more finding counts the rest. */
+/* After DG_DOCTOR_TOLD findings of a rule, all further findings share one entry, which counts them. */
 static dg_finding *begin_finding(dg_doctor *d, int rule, double value)
 {
     const bool repeat = d->times[rule]++ >= DG_DOCTOR_TOLD;

@@ -19,7 +19,7 @@ typedef struct {
     double most_loss, mean_loss;           /* maximum and mean of max(loss of D, loss of G) */
     double swing;                          /* standard deviation of D(x) - D(G(z)) */
     double loss_d_before;                  /* mean loss of D in the previous window, or NaN */
-    double guess;                          /* loss of a D whose output is constant */
+    double guess;                          /* loss of D if D has the same output for all images */
     long rows;
     uint64_t span;                           /* number of steps from the first to the last log row of the window */
     double diversity, best_diversity;        /* diversity of sample grids relative to real images, or NaN */
@@ -32,8 +32,8 @@ typedef struct {
     const char *name;
     bool (*needs)(const dg_vitals *v);   /* a finding begins only if this function returns true */
     const char *when;                    /* the condition `needs` in words, for docs/guide/doctor.md */
-    double (*value)(const dg_vitals *v); /* measured value; NaN: no finding begins or ends */
-    bool below; /* true: a finding begins if value < begins, and ends if value > ends; false: > and < are exchanged */
+    double (*value)(const dg_vitals *v); /* measured value; NaN leaves findings unchanged */
+    bool below; /* true: a finding begins at value < begins and ends at value > ends; false: the opposite */
     double begins, ends;
     int windows;
     bool at_end;                       /* the rule is checked once, at the end of the run */
@@ -49,7 +49,7 @@ typedef struct {
     uint64_t epoch, step;
     uint64_t end_epoch, end_step; /* 0: not ended */
     double worst;
-    int repeats;  /* number of further findings of the rule that this finding counts, or 0 for a single finding */
+    int repeats;  /* number of repeated findings that this entry counts, or 0 for a single finding */
     bool summary; /* true for a summary of all repeated findings at the end of the run */
 } dg_finding;
 
@@ -72,7 +72,7 @@ typedef struct {
     } sum;
     uint64_t number_before; /* 1 + index of the previous window */
     int in_a_row[DG_DOCTOR_RULES], times[DG_DOCTOR_RULES];
-    /* per rule, 1 + index of the current finding (open) and of the finding that counts repeats (repeated), or 0 */
+    /* 1 + index of each rule's unfinished finding (open) and of the entry that counts repeats (repeated); 0: none */
     int open[DG_DOCTOR_RULES], repeated[DG_DOCTOR_RULES];
 } dg_doctor;
 
@@ -97,7 +97,7 @@ int dg_doctor_examine(dg_doctor *d, dg_loss loss, bool finished, const dg_log_ro
 
 /* Write the text of a finding (start, end, or number of repeats) to out. */
 char *dg_finding_text(const dg_finding *f, char *out, size_t size);
-/* Write the line that a run prints for a finding. Returns false if repeats are only counted, and nothing is printed. */
+/* Write the line that a run prints for a finding. Returns false if the run must print nothing for it. */
 bool dg_finding_note(const dg_finding *f, char *out, size_t size);
 
 #endif

@@ -22,7 +22,7 @@ static double part_left(const dg_vitals *v)
 
 static double never_diverse(const dg_vitals *v) { return v->step >= 1000 ? v->best_diversity : NAN; }
 
-/* This condition of a rule excludes windows of the log with a single bad step. */
+/* This condition of a rule excludes windows in which only a single step has a large loss. */
 static bool losses_stay_large(const dg_vitals *v) { return v->mean_loss > 10; }
 
 static bool is_warm(const dg_vitals *v) { return v->step >= DG_DOCTOR_WARM_UP; }

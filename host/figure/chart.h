@@ -12,7 +12,7 @@ enum { DG_CHART_CURVES = 7, DG_CHART_POINTS = 400, DG_CHART_BINS = 300, DG_AXIS_
 /* Colours of curves that colour-blind readers can distinguish (Okabe & Ito 2008). */
 extern const uint8_t dg_chart_color[DG_CHART_CURVES][3];
 
-/* A curve: a line through the points (x, y), and a band from `low` to `high` at the positions `at`. */
+/* A curve: a line through the points (x, y), and a band between the points (at, low) and (at, high). */
 typedef struct {
     char label[160];
     int points, bins;
@@ -33,7 +33,7 @@ typedef struct {
     double low, high, step; /* range of the axis; ticks are multiples of step */
 } dg_axis;
 
-/* cut: the y axis excludes outliers far above the other points (such as a diverging step); largest: max outlier. */
+/* cut: the y axis excludes high outliers, such as a diverging step; largest: the highest outlier. */
 typedef struct {
     dg_axis x, y;
     double largest;

@@ -10,7 +10,7 @@ typedef enum { DG_TERMINAL_BLOCKS, DG_TERMINAL_SIXEL, DG_TERMINAL_KITTY } dg_ter
 /* Choose the best method for the terminal by TERM, TERM_PROGRAM and similar variables. */
 dg_terminal_way dg_terminal_best(void);
 
-/* Convert an image to malloc'd terminal output of width `columns`. Half blocks: 1 pixel per column; others: 10. */
+/* Convert an image to malloc'd terminal output of width `columns`. A column is 1 pixel (half blocks) or 10 pixels. */
 dg_err dg_terminal_draw(const dg_image *im, dg_terminal_way way, int columns, char **text);
 
 /* Draw a grid of images (n, S, S, C), at most rows x cols, that fits into half the height of the terminal. */

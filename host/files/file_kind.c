@@ -51,7 +51,7 @@ static const struct {
     {"a log of a run (log.csv)", 0, 11, "epoch,step,"},
 };
 
-/* True if the n bytes at s are text without control characters, except white space. */
+/* True if the n bytes at s are text, and have no control characters but \n, \r and \t. */
 static bool is_text(const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -106,7 +106,7 @@ dg_err dg_file_explain(const char *path, dg_err e)
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     const ssize_t n = fd >= 0 ? dg_read_some(fd, begin, sizeof begin) : -1;
     if (fd >= 0) close(fd);
-    if (n <= 8 || (!begin[7] && begin[8] == '{')) return e; /* a safetensors file: e already describes the damage */
+    if (n <= 8 || (!begin[7] && begin[8] == '{')) return e; /* for a safetensors file, the message of e is right */
     const char *kind = dg_file_kind(begin, (size_t)n);
     if (kind == zip || kind == pickle)
         return dg_fail(e,

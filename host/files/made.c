@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Find the value of the tEXt chunk `key` before the pixels of a PNG. *n: bytes of the value up to the end of p. */
+/* Find the value of the tEXt chunk `key` before the pixels of a PNG. *n: bytes of the value that are in p. */
 static const uint8_t *find_text(const uint8_t *p, size_t bytes, const char *key, size_t from, size_t *n, size_t *next)
 {
     const size_t keyed = strlen(key) + 1;
@@ -106,7 +106,7 @@ static dg_err find_other(const char *dir, const char *const *names, const char *
 
 dg_err dg_only_ours(const char *dir, const char *const *names, const char *key, const char *value)
 {
-    char first[256], shown[1024]; /* first: bytewise smallest name, for any order of readdir */
+    char first[256], shown[1024]; /* first: bytewise smallest name, so that the order of readdir does not matter */
     const dg_err e = find_other(dir, names, key, value, first);
     if (e || !*first) return e;
     return dg_fail(DG_USAGE,

@@ -12,7 +12,7 @@
 #define DG_CHECKPOINT_FORMAT "dcgan-checkpoint-1"
 #define DG_GENERATOR_FORMAT "dcgan-generator-1"
 #define DG_CLASSIFIER_FORMAT "dcgan-classifier-1"
-#define DG_NETWORK_FORMAT "dcgan-network-1" /* other networks, for `dcgan export --network` */
+#define DG_NETWORK_FORMAT "dcgan-network-1" /* a network that is neither generator nor classifier */
 #define DG_Z_FORMAT "dcgan-z-1"
 
 typedef enum {

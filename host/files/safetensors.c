@@ -186,7 +186,7 @@ static dg_err check_together(const reader *r)
     return at == data ? DG_OK : bad(r, "%zu bytes after the last tensor", data - at);
 }
 
-/* Check the header's checksum. A file must have all checksums or none, so that a damaged checksum key is detected. */
+/* Check the header's checksum. A file with only some of the checksums is damaged. */
 static dg_err check_header_crc(const reader *r, int flags)
 {
     dg_st *st = r->st;

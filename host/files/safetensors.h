@@ -57,7 +57,7 @@ dg_err dg_st_write_in(const dg_directory *dir, const char *path, const dg_st_ten
                       const dg_st_meta *meta, int metas, bool checked);
 
 /* Metadata key of the header's CRC-32; the key for the CRC-32 of a tensor is "crc32.NAME". A CRC-32 is eight lower-case
- * hexadecimal digits. The header's CRC-32 covers the length field and the header, with "00000000" as its own digits. */
+ * hexadecimal digits. The header's CRC-32 covers the length field and the header, with "00000000" for its digits. */
 #define DG_ST_CRC "crc32"
 
 extern const char *const dg_st_type_name[DG_TYPES];

@@ -50,7 +50,7 @@ void dg_row_sink_put_rgba(dg_row_sink *s, int y, const uint8_t *rgba);
 /* complete: all rows were written; if not, the image is freed. */
 void dg_row_sink_close(dg_row_sink *s, bool complete);
 
-/* Start to resize a W x H image like dg_image_fit. The caller passes rows (turned: columns) one by one. */
+/* Start to resize a W x H image like dg_image_fit. The caller passes row by row or, if `turned`, column by column. */
 dg_err dg_fitter_open(dg_fitter **out, int W, int H, int C, bool turned, const dg_fitting *how, dg_image *im);
 void dg_fitter_put(dg_fitter *f, int y, const uint8_t *row);
 void dg_fitter_close(dg_fitter *f, bool complete);

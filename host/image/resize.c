@@ -93,7 +93,7 @@ typedef struct {
     size_t n;
     int open;     /* max number of incomplete output rows */
     int32_t *sum; /* (open, n): sum of output row i at index i % open */
-    int *left;    /* (f.n): number of input rows not yet added, per output row */
+    int *left;    /* (f.n): for each output row, the number of input rows still to be added */
     uint8_t *to;  /* (f.n, stride) */
     size_t stride;
 } downward;
@@ -147,8 +147,8 @@ typedef struct {
     int x, y, W, H;
 } window;
 
-/* Resizes an image row by row or, if `turned` is set, column by column. If `turned` is set, `columns` sums columns into
- * `narrow` (horizontal pass), then `down` sums the rows of `narrow` (vertical pass). */
+/* Resizes an image row by row or, if `turned` is set, column by column. With `turned`, the horizontal pass
+ * `columns` writes `narrow`, and then the vertical pass `down` reads `narrow`. */
 struct dg_fitter {
     int W, H, C;
     int across_to; /* width of the resized image before cropping */

@@ -17,7 +17,7 @@ typedef struct {
 
 enum { DG_GENERATOR_CHUNK = 64 }; /* images per batch */
 
-/* Open checkpoint `path`; the default of d->precision is the training precision. Close *out even after an error. */
+/* Open checkpoint `path`, with the training precision unless d->precision is set. Close *out even after an error. */
 dg_err dg_generator_open(const dg_device *d, const char *path, dg_generator **out);
 /* Build g->job from g->model, g->info and g->backend, and load the weights from st. */
 dg_err dg_generator_load(dg_generator *g, const dg_st *st, const char *path);
@@ -26,8 +26,8 @@ void dg_generator_close(dg_generator *g);
 /* Draw the latent vectors (n, inputs) of the images with the numbers first ... first + n - 1. */
 void dg_generator_inputs(const dg_generator *g, float *in, uint64_t first, int n);
 
-/* Generate n <= DG_GENERATOR_CHUNK images. DG_NUMBERS: an image has NaN or infinity. The message names this image by
- * `what` ("seed" or "frame") and its number, counted from `first`. */
+/* Generate n <= DG_GENERATOR_CHUNK images. DG_NUMBERS: an image has NaN or infinity. The message has `what` ("seed" or
+ * "frame") and the number of this image; the first image has the number `first`. */
 dg_err dg_generator_make(dg_generator *g, const float *in, int n, uint8_t *pixels, const char *what, uint64_t first);
 
 /* Generate the images with the numbers first ... first + n - 1. */

@@ -17,7 +17,7 @@ typedef struct {
 
 enum { DG_LABELLER_CHUNK = 64 }; /* images per batch */
 
-/* Open a classifier; the default of d->precision is the training precision. Close *out even after an error. */
+/* Open a classifier, with the training precision unless d->precision is set. Close *out even after an error. */
 dg_err dg_labeller_open(const dg_device *d, const char *path, dg_labeller **out);
 void dg_labeller_close(dg_labeller *l);
 

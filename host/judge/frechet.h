@@ -12,7 +12,7 @@ dg_err dg_frechet(const double *x, int n, const double *y, int m, int d, double 
  * compares points with this distribution. Release with dg_normal_free, also after errors. */
 typedef struct {
     int d;
-    double *mean, *root; /* mean (d); root (d, d) with root^T root = covariance */
+    double *mean, *root; /* mean (d); root (d, d): root^T root is the covariance */
     double trace;
 } dg_normal;
 dg_err dg_normal_of(const double *x, int n, int d, dg_normal *out);

@@ -42,9 +42,9 @@ typedef struct {
     uint8_t *pixels;           /* (count, size, size, channels) */
     double *share;             /* (count, classes) probabilities; NULL: no classifier */
     double *hidden;            /* (count, features) input of the classifier's last layer */
-    double *feature;           /* (count, DG_RANDOM_FEATURES); without random_net all members from here on are NULL */
+    double *feature;           /* (count, DG_RANDOM_FEATURES); NULL without random_net, like the pointers below */
     double *next, *ball;       /* squared feature distance to the image's nearest and 5th nearest neighbour */
-    double *near, *reals_near; /* squared distance: image to nearest real image; real image to nearest image */
+    double *near, *reals_near; /* squared distances: images to nearest real images, real images to nearest images */
     dg_normal normal;          /* normal distribution fitted to the set's features on first use */
     double beside[DG_BESIDES];
 } dg_judged;
@@ -55,7 +55,7 @@ dg_err dg_judged_take(const dg_jury *j, const uint8_t *pixels, int images, int s
 void dg_judged_free(dg_judged *x);
 
 /* Compare the image set `other` with the real images `reals` and store the metrics in `other`. held: second set of real
- * images. Compare it with `reals` first (other == held). */
+ * images. The first call must have other == held. */
 dg_err dg_judged_beside(const dg_jury *j, dg_judged *reals, const dg_judged *held, dg_judged *other);
 
 typedef struct {
@@ -72,7 +72,7 @@ typedef struct {
     bool percent;
     bool logged; /* with --eval-every, log.csv has a column of this metric */
     unsigned needs;
-    int place; /* if compute is NULL: index DG_BESIDE_... of the metric's value */
+    int place; /* if compute is NULL: index DG_BESIDE_... in dg_judged */
     dg_err (*compute)(const dg_jury *j, const dg_judged *reals, const dg_judged *other, dg_measured *out);
 } dg_measure;
 

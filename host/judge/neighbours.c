@@ -24,7 +24,7 @@ static double square_of(const double *x)
     return sum;
 }
 
-/* Store the results of point i of x. d: inner products of point i with all points of y; square: |y|^2 of each y. */
+/* Store the results of point i of x. d: its inner products with the points of y; square: their squared lengths. */
 static void answer(const question *q, int i, const double *d, const double *square)
 {
     const double own = square_of(q->x + (size_t)i * F);
@@ -73,7 +73,7 @@ dg_err dg_judged_neighbours(const dg_jury *j, dg_judged *x)
     return x->next && x->ball ? ask(j, &q) : dg_fail(DG_DEVICE, "out of memory for %d images", j->count);
 }
 
-/* Mean distance from each image of two sets of real images to its nearest neighbour in the union of the sets. */
+/* Mean distance of real images to their nearest neighbours, in the union of two sets of real images. */
 static double mean_of_reals(const dg_jury *j, const dg_judged *reals, const dg_judged *held)
 {
     double sum = 0;

@@ -6,7 +6,7 @@
 
 #include "host/infer/open.h"
 
-/* First subsequences of the random stream DG_STREAM_JUDGE; callers add the index of a layer or pyramid level.
+/* Subsequences of the random stream DG_STREAM_JUDGE for layer or pyramid level 0; level i uses subsequence + i.
  * The seed is 0, so that the random numbers never change. */
 enum { DG_DRAW_WEIGHTS = 16, DG_DRAW_PLACES = 32, DG_DRAW_DIRECTIONS = 48 };
 

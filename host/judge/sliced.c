@@ -30,8 +30,8 @@ bool dg_sliced_level(int size, int level)
 /* Returns index i mirrored at both ends of 0 .. n - 1. */
 static ptrdiff_t mirrored(ptrdiff_t i, ptrdiff_t n) { return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i; }
 
-/* Returns output i of the filter (1 4 6 4 1) / 16 for n values of x with stride `stride`. If `up` is set, zeros are
- * first inserted between the values, and the result is doubled. */
+/* Returns output i of the filter (1 4 6 4 1) / 16 for n values, which are `stride` apart in x. If `up` is set, zeros
+ * are first inserted between the values, and the result is doubled. */
 static float filter(const float *x, ptrdiff_t i, ptrdiff_t n, ptrdiff_t stride, bool up)
 {
     static const float weight[5] = {1 / 16.f, 4 / 16.f, 6 / 16.f, 4 / 16.f, 1 / 16.f};

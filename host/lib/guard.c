@@ -20,7 +20,7 @@ static void leave(const dg_host_state *s)
     (void)uselocale(s->locale);
 }
 
-/* Block signals except faults, also in new threads, so that only threads of the host program run handlers. */
+/* Block all signals but `faults`, also in new threads: other threads of the host program run signal handlers. */
 static void block(sigset_t *before)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGPROF};
@@ -30,7 +30,7 @@ static void block(sigset_t *before)
     pthread_sigmask(SIG_BLOCK, &held, before);
 }
 
-/* OpenMP thread numbers are fixed while the team size is constant. New threads inherit the default settings. */
+/* OpenMP thread numbers are fixed while the team size is constant. Threads created later inherit these settings. */
 void dg_guard_enter(dg_guard *g, dg_host_state *worker, int n)
 {
     *g = (dg_guard){.worker = worker, .workers = worker ? n : 0, .max = omp_get_max_threads()};

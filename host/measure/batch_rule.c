@@ -7,14 +7,14 @@
 #include "core/base/plural.h"
 #include "core/base/sort.h"
 
-#define GAIN 1.01  /* min ratio of the best images/s of the last FLAT sizes to the best of the earlier sizes */
-#define CLOSE 0.92 /* sizes with at least this part of the best images/s are measured again */
+#define GAIN 1.01  /* the series ends if the last FLAT sizes do not raise the best images/s by this factor */
+#define CLOSE 0.92 /* sizes with at least this share of the best images/s are measured again */
 #define SLOWER 1.1 /* factor on the expected time of a measurement, because other programs may slow the machine */
-#define SURE 0.25  /* max measured loss of images/s, relative to the allowed loss; the rest is a margin for noise */
+#define SURE 0.25  /* max measured loss of images/s as a share of the allowed loss, because times are noisy */
 enum {
     COUNTED = 5,
     FLAT = 6,
-    LOOKS = 8, /* max measurements of a size that the choice depends on */
+    LOOKS = 8, /* max rounds of repeated measurements */
     NEAR = 2,
     PASSES = 20 /* max passes of the iteration that computes the medians */
 };
@@ -123,7 +123,7 @@ static dg_batch_row *smallest(dg_batch_table *t, double share)
 
 static dg_batch_row *chosen(dg_batch_table *t) { return smallest(t, 1 - SURE * t->limits.within); }
 
-/* True if enough time is left to measure `batch`. The estimate uses the next larger timed size, or the largest. */
+/* True if enough time is left to measure `batch`. Based on the smallest timed size >= `batch`, or the largest. */
 static bool has_time(const dg_batch_table *t, int batch)
 {
     const dg_batch_row *r = t->row, *last = r + t->rows - 1;
@@ -167,7 +167,7 @@ static bool ends(dg_batch_table *t, int batch)
     return *t->ended;
 }
 
-/* Measure growing batch sizes. If the last sizes gain nothing, measure all sizes near the end of the series again. */
+/* Measure growing batch sizes. If the last FLAT sizes gain nothing, measure the last FLAT + 2 sizes again. */
 static dg_err climb(dg_batch_table *t)
 {
     dg_err e = DG_OK;
@@ -261,7 +261,7 @@ static dg_err by_rounds(dg_batch_table *t, bool by_usage)
     const dg_batch_limits *l = &t->limits;
     int batch = l->from, stride = 1;
     bool down = false;
-    double checked = 0; /* batch size b or gain r at the last check */
+    double checked = 0; /* value of b (rule usage) or r (rule epoch-time) at the last check */
     char end[80] = "; the rule did not converge";
     snprintf(t->ended, sizeof t->ended, "all rounds");
     while (t->rows < ROUNDS) {

@@ -7,7 +7,7 @@
  * tile boundaries. Other programs slow a machine for seconds: two measurements (looks) of one size can differ by a
  * third, but consecutive measurements differ little. Each measurement is therefore compared with the two measurements
  * before it and the two after it. The rate of a batch size is the median of its comparisons. Batch sizes that can
- * change the choice are measured again in turn.
+ * change the result are measured in several rounds.
  *
  * The rules `usage` and `epoch-time` are published rules (Serizawa and Tatebe 2019, an optimizer for Chainer).
  * Unpublished details are chosen so that the rules `usage` and `epoch-time` reproduce the published results. Both rules
@@ -27,13 +27,13 @@
 
 #include "core/base/err.h"
 
-/* The first three rules are in the order of the values of --rule. */
+/* The values of --rule in the same order, then rule sweep. */
 typedef enum { DG_RULE_SEARCH, DG_RULE_USAGE, DG_RULE_EPOCH_TIME, DG_RULE_SWEEP } dg_batch_rule;
 
-/* Row of the table: one measurement (look) of a batch size, all measurements of a batch size, or a round. */
+/* One measurement (look) of a batch size, the result of all its measurements, or a round. */
 typedef struct {
     int batch, looks;
-    double ms, median;    /* step time in ms: 10th percentile (rules with rounds: mean), and median */
+    double ms, median;    /* step times in ms: 10th percentile (mean for rules with rounds) and median */
     double setup;         /* seconds before the first step */
     double memory;        /* in bytes */
     double busy, of_peak; /* device utilisation, and FLOP/s relative to the device's peak; percent, NaN: unknown */
@@ -45,7 +45,7 @@ typedef struct {
     bool drop_last;  /* skip the short last batch of an epoch */
     double within;   /* allowed loss of images/s; 0.03: 3% of the best images/s */
     int least_steps; /* per epoch */
-    double seconds;  /* time limit of rule search, which only the first measurement may exceed */
+    double seconds;  /* time limit of rule search; the first measurement may take longer */
     double look;     /* seconds per measurement */
     int step;        /* size step of a sweep; 0: the sizes of rule search */
 } dg_batch_limits;

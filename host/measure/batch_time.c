@@ -46,7 +46,7 @@ dg_err dg_batch_open(dg_batch_trial *t, dg_batch_bench *b, int batch, char why[1
     if (batch > d->train) snprintf(why, 160, "the dataset has only %d image%s", d->train, dg_s(d->train));
     if (*why) return DG_OK;
     const dg_job_options o = dg_options_run(b->o, batch, d->train, d->count - d->train);
-    const bool first = batch == b->o->min_batch; /* the error names the largest size that fits in memory */
+    const bool first = batch == b->o->min_batch; /* for the first size, the error names the largest that fits */
     dg_err e = first ? dg_build_to_fit(&t->job, b->model, &o, b->backend, b->o->device_memory)
                      : dg_build_if_fits(&t->job, b->model, &o, b->backend, &b->room, &needed);
     if (e == DG_USAGE && !first) snprintf(why, 160, "%s", dg_message());

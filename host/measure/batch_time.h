@@ -23,7 +23,7 @@ typedef struct {
     void (*progress)(void *context, int batch); /* called before a batch size is timed; may be NULL */
     void *context;
 
-    long steps; /* steps per round; 0: measurements have a time limit */
+    long steps; /* steps per round, or 0 if time limits measurements */
     dg_room room;
     dg_machine machine; /* peak FLOP/s, measured once per batch size; the highest value counts */
     dg_nvml *nvml;      /* NULL: NVML is not available */

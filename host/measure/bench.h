@@ -37,7 +37,7 @@ typedef struct {
     int batch, ops;
     int kernels, chain;  /* kernels per step; kernels in the longest dependent chain (CPU: ops) */
     int in_flight;       /* steps enqueued together for timing */
-    double flops, bytes; /* per step; each convolution counts as a direct convolution that multiplies padding */
+    double flops, bytes; /* per step; flops of convolutions are those of direct convolutions with padding */
     double predicted_us; /* predicted step time: the sum over all ops, ignoring concurrency */
     dg_timing step;
     dg_bench_op *op;

@@ -21,7 +21,7 @@ void *dg_check_memory(const dg_job *job, const dg_row *r)
     return r->kind == DG_OUTSIDE ? r->outside : (char *)job->arena.base + r->offset;
 }
 
-/* Returns the number of bytes that an op uses from the operand's row on. An optimizer op also uses following rows. */
+/* Returns the number of bytes that an op uses, from the start of the operand's row. Optimizers also use later rows. */
 size_t dg_check_bytes(const dg_op *op, int operand, const dg_row *r)
 {
     if (r->kind == DG_STATE) return r->bytes;

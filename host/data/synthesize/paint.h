@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #ifdef __clang__
-#pragma STDC FP_CONTRACT OFF /* for clang: gcc in ISO mode does not contract, and warns about this pragma */
+#pragma STDC FP_CONTRACT OFF /* gcc in ISO mode never contracts, but warns about this pragma */
 #endif
 
 typedef struct {
