@@ -1,4 +1,4 @@
-/* `dcgan batch [MODEL] --data DIR`: finds the fastest batch size by a rule, or measures a range of sizes. */
+/* `dcgan batch [MODEL] --data DIR`: chooses the batch size by measurements, or times a range (--sweep). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

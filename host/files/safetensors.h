@@ -16,7 +16,7 @@ typedef struct {
     dg_type type;
     int rank;
     int64_t dim[8];
-    const void *data; /* in dg_st: 8-byte aligned, NULL before dg_st_load(); for dg_st_write: the caller's memory */
+    const void *data; /* of a dg_st: NULL until dg_st_load(), then 8-byte aligned; in dg_st_write(): the caller's */
     size_t bytes;
 } dg_st_tensor;
 
