@@ -56,8 +56,8 @@ INLINE double *sums_of(void *scratch, const split *s, int chunk)
 }
 
 /* Loops process AHEAD tiles at once, so that a lane's sums and coefficients are loaded once for all these tiles. The
- * remaining tiles are processed one by one. TILES evaluates `call` for each group of `many` tiles, a constant; r is
- * the group's first row, and n the number of lanes per tile. */
+ * remaining tiles are processed one by one. TILES evaluates `call` once per group of `many` tiles. r: first row of the
+ * group; n: number of lanes per tile. */
 enum { AHEAD = 4 };
 #define TILES(rows, tile, width, call)                                        \
     do {                                                                      \

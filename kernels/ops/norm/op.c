@@ -122,7 +122,7 @@ static const char *whole_groups(int N, int groups)
 static const char *stats_complete(dg_op *op) { return whole_groups(op->u.norm_stats.N, op->u.norm_stats.groups); }
 static const char *act_complete(dg_op *op) { return whole_groups(op->u.norm_act.N, op->u.norm_act.groups); }
 
-/* Bytes of two sums in double per chunk and channel, and, if `totals`, of two numbers per group and channel. */
+/* Bytes for two doubles per chunk and channel and, if `totals`, two more per group and channel. */
 static size_t scratch(int N, int H, int W, int C, int groups, bool totals)
 {
     const int chunks = dg_norm_chunk_count((int64_t)(N / groups) * H * W);

@@ -25,7 +25,7 @@ INLINE void inside(int out[2], int first, int K, int n)
     out[1] = first + K > n ? n - first : K;
 }
 
-/* Sets `out` to the range of windows, out[0] .. out[1] - 1 of n, that contain pixel i. */
+/* Of n windows, out[0] .. out[1] - 1 contain pixel i. */
 INLINE void reaching(int out[2], int i, const dg_pool_args *a, int n)
 {
     const int last = (i + a->P) / a->S, first = i + a->P - a->K + 1;

@@ -1,9 +1,10 @@
 /* Spectral norm of weights and its gradient. The kernels read W once per product and once for the division. Blocks that
  * need a common sum compute it separately, in equal order. Template parameter real: type of the values.
- * Tile: for W^T u, 32 columns per block, with rows divided among the warps; for W v, a row per warp. Elementwise
- * kernels are grid-stride loops. Shared memory: 8.3 KB of column sums for W^T u, 256 bytes of warp sums in the other
- * kernels. Registers: 28 to 46. Bound by: memory, 4 bytes per weight and product, 8 bytes per weight for the quotient;
- * latency with few weights */
+ * Tile: for W^T u, 32 columns per block, with rows divided among warps; for W v, a row per warp. Elementwise kernels
+ *   are grid-stride loops.
+ * Shared memory: 8.3 KB of column sums for W^T u, 256 bytes of warp sums in the other kernels.
+ * Registers: 28 to 46.
+ * Bound by: memory, 4 bytes per weight and product, 8 bytes per weight for the quotient; latency with few weights */
 #include "kernels/ops/update/sweep.cuh"
 extern "C" {
 #include "kernels/ops/spectral/spectral.h"

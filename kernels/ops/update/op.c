@@ -5,7 +5,7 @@
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* Returns the sum of the magnitudes of a gradient and its weight decay, because their sum may cancel. */
+/* Returns |gradient| + |weight decay|, because the signed terms may cancel. */
 static double gradient(const dg_op_values *v, size_t i)
 {
     const dg_update_args *a = &v->op[0]->u.update;

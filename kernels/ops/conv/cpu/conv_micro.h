@@ -1,9 +1,9 @@
 /* The inner product of all CPU convolutions, with vector extensions:
  *   c[i][j] (+)= sum over runs, over k < n, of a[k*AK + i] * b[k*BK + j]     for i < MR, j < NV * DG_LANES.
  * Operand `a` is read by broadcasts, operand b by vectors. The sums c stay in registers over all runs of a call. With
- * any tile size, every element of c is one chain of multiply-adds in the order of the runs. The result of a chain is
- * stored or added to memory. A long chain has several times the error of short chains, so dg_micro_sum splits long
- * chains. The split depends on the shape only.
+ * any tile size, every element of c is one chain of multiply-adds in the order of the runs. A chain's result is stored,
+ * or added to the value in memory. A long chain has several times the error of short chains, so dg_micro_sum splits
+ * long chains. The split depends on the shape only.
  *
  * Tile sizes: c needs MR * NV registers. At least 8 to 10 independent chains hide the latency of the multiply-adds. A
  * tile is 6 x 2 with 16 registers and 8 x 2 with 32 registers. */

@@ -149,8 +149,8 @@ typedef void dg_transform(const real *const *from, int channels, real *to, size_
         for (ptrdiff_t c = 0; c < channels; c += DG_LANES) one(n, from, c, to + c, step);                       \
     }
 
-/* Transforms any number of channels. The array `from` contains `count` pointers to first channels. A partial last
- * vector is copied. */
+/* Transforms any number of channels. The array `from` contains `count` pointers to first channels. A last vector with
+ * fewer than DG_LANES channels is copied and padded. */
 static inline void dg_whole_and_rest(dg_transform *transform, const real **from, int count, int channels, real *to,
                                      size_t step)
 {

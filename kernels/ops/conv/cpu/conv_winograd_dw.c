@@ -207,7 +207,7 @@ static __attribute__((noinline)) void add_taps(const job *j, const real *M, real
         }
 }
 
-/* For two taps, transforms a piece's products of one chunk of channels to taps and adds the taps to a copy of w. */
+/* For two taps: transforms products of a piece and a chunk of channels to taps, and adds these to a copy of w. */
 static void add_piece_to_taps(const job *j, const real *V, const real *Z, real *copy, int tiles, int chunk, int py,
                               int add)
 {

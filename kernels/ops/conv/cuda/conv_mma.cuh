@@ -69,7 +69,7 @@ template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
         return piece::cell(p) * cell + piece::row(p) * line + piece::col(p);
     }
     static __device__ __forceinline__ int of_piece(int number) { return number * piece::cells * cell; }
-    /* Returns the offset, in units, of positions 8q .. 8q + 7 of a piece from its first eight positions. */
+    /* Returns the distance, in units, from positions 0 .. 7 of a piece to positions 8q .. 8q + 7. */
     static __device__ __forceinline__ constexpr int of_eight(int q)
     {
         return SMALL ? (q & 3) * line + (q >> 2) * 2 * cell : q * line;
@@ -140,7 +140,7 @@ enum { DG_BORDER = 1 << 24 };
  * bf16 arithmetic, kernels for two fp32 tensors also handle one tensor, passed twice with a tilt of 0. */
 enum { DG_AS_IS, DG_ONE_TENSOR, DG_TWO_TENSORS, DG_ROUNDED = 4 };
 
-/* Loads a patch. Two threads load a value, one plane of channels each. */
+/* Loads a patch. Two threads load each value, one thread per plane of channels. */
 template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_patch_loader {
     static constexpr int all = P::cells * P::input * P::input, items = dg_div_up(2 * all, NT),
                          slice = dg_div_up(items, GROUPS);

@@ -1,5 +1,5 @@
-/* Data gradient on tensor cores, also the forward pass of transposed convolutions. Outputs fall into 2x2 phases (py,
- * px) of four taps: output (2a + py, 2b + px) is the sum over dy, dx = 0, 1 and over co of
+/* Data gradient on tensor cores, also the forward pass of transposed convolutions. Output (2a + py, 2b + px) belongs to
+ * phase (py, px) and has four taps: it is the sum over dy, dx = 0, 1 and over co of
  *   y[a - 1 + py + dy, b - 1 + px + dx, co] * w[co, 3 - py - 2dy, 3 - px - 2dx].
  * The matrix product has M = positions of a phase, N = Ci, K = four taps x Co by chunks of channels of y. A block
  * computes all four phases of its positions (a, b) from one patch of y. A warp computes 64 positions of one phase. A

@@ -149,8 +149,8 @@ static void dx_work(const dg_op *op, dg_work *w)
     w->products = rows * groups * cols * taps * chunks * DG_THIN_MMA_CHUNK;
     w->loads = 4 * (rows * a->Wo * a->Co + taps * a->Co);
     w->shared = bytes;
-    /* clocks per row and group of columns to read positions and weights of all chunks, to pass sums between rows and to
-     * store pixels; then clocks to load the weights once */
+    /* clocks per row and group of columns: read positions and weights of all chunks, pass sums between rows, store
+     * pixels; plus clocks to load the weights once */
     w->clocks = rows * groups *
                     (chunks * cols * DG_THIN_MMA_CHUNK / 32 + chunks * taps / 8 * words + 2 * 4 * a->Ci +
                      3 * 4 * a->Ci) +

@@ -1,6 +1,6 @@
-/* Convolutions of images on tensor cores: operands, and the forward pass. The products of a sum may have any order.
- * Therefore lane (g, t) = (lane / 4, lane % 4) holds operands 4t .. 4t + 3 of row g of A or column g of B. These four
- * operands are contiguous in memory, unlike those of mma.sync (tensor.cuh). */
+/* Convolutions of images on tensor cores: operands, and the forward pass. The products of a sum may be added in any
+ * order. Therefore lane (g, t) = (lane / 4, lane % 4) holds operands 4t .. 4t + 3 of row g of A or column g of B. These
+ * four operands are contiguous in memory, unlike those of mma.sync (tensor.cuh). */
 #ifndef DG_CONV_THIN_MMA_CUH
 #define DG_CONV_THIN_MMA_CUH
 

@@ -38,7 +38,7 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     return why ? why : dg_conv_check_split(t, most_parts(op->kind, &a), op->kind == DG_OP_conv_dx ? a.S * a.S : 1);
 }
 
-/* Returns the number of parts of a sum of `steps` steps, for about 256 blocks with at least `least` steps each. */
+/* Returns the parts of a sum of `steps` steps, for about 256 blocks in total and at least `least` steps per part. */
 static int split_of(int blocks, int steps, int least)
 {
     int split = 1;
