@@ -13,7 +13,7 @@
 #include "core/base/file_io.h"
 #include "test.h"
 
-/* Removes temporary files, as the next training run in the directory does. */
+/* Removes temporary files as the next training run does. */
 __attribute__((unused)) static void sweep(const char *directory)
 {
     const int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -47,8 +47,7 @@ static void pause_for(double seconds)
     nanosleep(&(struct timespec){(time_t)whole, (long)((seconds - whole) * 1e9)}, NULL);
 }
 
-/* Writes the first complete file. Returns the time in seconds for several files, the maximum delay for
- * kill_at_random. */
+/* Writes the first complete file. Returns a maximum delay for kill_at_random, in seconds, enough for several files. */
 __attribute__((unused)) static double time_of_files(endless_work *work, void *context, const char *path)
 {
     struct timespec a, b;

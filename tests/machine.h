@@ -41,8 +41,8 @@ static inline dg_job_options machine_training(int batch, int last_batch, int sam
     return o;
 }
 
-/* Builds a training job of model x->m with o->rows dataset records in random order; records NULL: uninitialised
- * records. Returns false if a check failed. */
+/* Builds a training job of model x->m and permutes its o->rows dataset records. records NULL: they are not initialised.
+ * Returns false if a check failed. */
 static inline bool machine_begin(machine *x, const dg_cpu_options *cpu, const dg_job_options *o, const void *records,
                                  uint64_t seed)
 {

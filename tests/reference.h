@@ -43,8 +43,8 @@ bool dg_case_open(int i, int threads, dg_backend **b);
  * tests use fewer and smaller cases. */
 int dg_case_slowness(void);
 
-/* Adds operands and attributes to `op`, which has a shape, from tests/kernels/ops/op_rows.h. `expected` gets equal
- * inputs and separate outputs, which the reference computes. */
+/* Adds operands and attributes from tests/kernels/ops/op_rows.h to `op`, of which only the shape is set. `expected` has
+ * equal inputs and its own outputs, which the reference computes. */
 void dg_any_make(dg_op *op, dg_op *expected);
 
 /* Returns a copy of `op` with its own outputs, initialised with the values of op's outputs. */

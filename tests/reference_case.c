@@ -14,8 +14,7 @@ void **dg_ref_pointer(const dg_op *op, int i)
     return (void **)(void *)((char *)(uintptr_t)&op->u + dg_operands(op->kind, &n)[i].member);
 }
 
-/* Operand perm: returns the number of entries that the op reads. Operand data: returns the bytes of the records up to
- * the highest of these entries. */
+/* Returns the number of entries of perm, or of bytes of data, up to the last entry or record that the op reads. */
 static size_t count_anywhere(const dg_op *op, const char *name)
 {
     const dg_gather_args *a = &op->u.gather;

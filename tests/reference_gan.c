@@ -23,7 +23,7 @@ static long double mean_of(const double *l, int n)
 
 static long double softplus(long double v) { return fmaxl(v, 0) + log1pl(expl(-fabsl(v))); }
 
-/* Returns the terms of logit i for loss, prob and slope. */
+/* Returns what logit i contributes to loss, prob and slope. */
 static term gan_term(const dg_gan_loss_args *a, int i)
 {
     const double *logit = a->logit, *other = a->other;
@@ -38,7 +38,7 @@ static term gan_term(const dg_gan_loss_args *a, int i)
     case DG_GAN_AVERAGE: {
         const long double ours = mean_of(logit, a->n), d = l - mean_of(other, a->n);
         term r = {powl(d - t, 2) / 2 + (a->both ? powl(other[i] - ours + t, 2) / 2 : 0), share_of(a, d), d - t};
-        /* adds the gradient of the other half of the relativistic loss, which contains the mean of `logit` */
+        /* adds the gradient of the loss of `other`, which contains the mean of `logit` */
         for (int k = 0; k < a->n; k++) r.slope -= (other[k] - ours + t) / a->n;
         return r;
     }
@@ -86,8 +86,8 @@ static int draw(double u[8], const dg_augment_args *a, int n)
     return what;
 }
 
-/* Augments image n in three steps: colours, shift, box. If `back` is true, the adjoint steps run in reverse order from
- * dy: each value is added to all values from which it was computed. */
+/* Augments image n in three steps: colours, shift, box. If `back` is true, the adjoint steps run in reverse order on dy
+ * and add each value to its sources. */
 static void augment(const dg_augment_args *a, int n, bool back)
 {
     const int P = a->H * a->W, C = a->C, colours = C == 4 ? 3 : C;

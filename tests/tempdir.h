@@ -37,7 +37,7 @@ __attribute__((unused)) static void temp_remove(const char *path)
     nftw(path, temp_remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-/* Formats text like printf. The last 16 texts of a thread stay valid. */
+/* Formats text like printf. The text stays valid for 15 more calls of this thread. */
 __attribute__((format(printf, 1, 2), unused)) static char *temp_text(const char *format, ...)
 {
     static __thread char buffer[16][8192];

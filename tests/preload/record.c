@@ -1,5 +1,5 @@
-/* A library for LD_PRELOAD that records a program's changes on the disk and its syncs, so that a test can reconstruct
- * the possible states after a power failure: LD_PRELOAD=record.so RECORD=FILE dcgan ...
+/* A library for LD_PRELOAD that records a program's changes of files and its syncs. From the record a test computes the
+ * possible states after a power failure: LD_PRELOAD=record.so RECORD=FILE dcgan ...
  *
  * Each call is a line of FILE; fields are separated by tabs, and paths are absolute. Lines of calls:
  *     create INODE PATH;           write INODE OFFSET BYTES, then the bytes and a newline;

@@ -132,7 +132,7 @@ template <int B> static void run_stream()
     cudaStreamDestroy(compute);
 }
 
-/* ---- a captured graph of two branches: y = x + 1 in one; x = 5 in the other, which must wait for the first ---- */
+/* ---- a captured graph of two branches: one computes y = x + 1, then the other sets x = 5 ---- */
 
 static __global__ void put_sum(float *to, const float *from, float more) { *to = (from ? *from : 0) + more; }
 
@@ -171,7 +171,7 @@ template <int B> static void run_branches()
     cudaStreamDestroy(stream);
 }
 
-/* ---- Three consecutive kernels that may start early: y = w w w x, where an earlier kernel wrote w ---- */
+/* ---- Three consecutive kernels that may start early: each multiplies by w ---- */
 
 template <int B> static __global__ void link_of_chain(float *y, const float *x, const float *w, int n)
 {

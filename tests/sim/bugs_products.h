@@ -124,7 +124,7 @@ template <int B> static void run_wide_product()
     compare("c", c.get(), want);
 }
 
-/* ---- C = A * B in fp16 by one warp. Gradients A are too small for fp16, except one that is too large ---- */
+/* ---- C = A * B in fp16 by one warp, with an exponent shift for small gradients A ---- */
 
 template <int B> static __global__ void scaled_product(float *c, const float *a, const float *b, int shift)
 {

@@ -44,8 +44,7 @@ static void test_order()
     }
 }
 
-/* A CUDA thread runs until it must wait; then the other threads run. The last warp runs a whole phase after the
- * other warps. */
+/* A CUDA thread runs until it must wait; then the other threads run. Every warp counts once before any counts twice. */
 static __global__ void skew_kernel(int *seen, int *progress)
 {
     int warp = threadIdx.x / 32;

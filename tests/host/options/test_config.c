@@ -152,26 +152,26 @@ static bool is_among(const char *name, const char *const *list)
     return *list;
 }
 
-/* Checkpoints store each option that changes the result; `other` lists the options that do not change the result. */
+/* Checkpoints store the options with DG_OPT_RESULT; `other` lists all other options that config.ini keeps. */
 static void test_results(void)
 {
     static const char *const other[] = {"data",
                                         "model",
                                         "init",
                                         "epochs",
-                                        "steps", /* above: options that a checkpoint stores elsewhere */
+                                        "steps", /* up to here: stored elsewhere in a checkpoint */
                                         "skip-unreadable",
                                         "strict",
                                         "cache",
                                         "device",
                                         "tuning",
-                                        "fuse", /* above: options of speed and paths */
+                                        "fuse", /* up to here: paths and speed */
                                         "device-memory",
-                                        "threads", /* above: options that do not change the result */
+                                        "threads", /* up to here: no effect on the result */
                                         "sample-every",
                                         "checkpoint-every",
                                         "keep",
-                                        "grid", /* above: options that choose which files are written and how often */
+                                        "grid", /* up to here: which files are written, and when */
                                         "no-curves",
                                         "no-report",
                                         "tensorboard",

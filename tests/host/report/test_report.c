@@ -251,7 +251,7 @@ static void findings(void)
     dg_rundir_close(&d);
 }
 
-/* nearest.png must find the training images that the cells of a grid were made from, for small and odd sizes. */
+/* nearest.png must find the training images from which a sample grid was made, for small and odd sizes. */
 static void nearest_is_found(int size, int channels)
 {
     enum { IMAGES = 40, ROWS = 3, COLUMNS = 5, CELLS = ROWS * COLUMNS };

@@ -54,8 +54,8 @@ static void test_format(void)
     dg_rundir_close(&r);
 }
 
-/* Compares the logs of a run of 12 steps and of a run that is cut after `written` steps and a partial line and resumes
- * at step `checkpoint`. */
+/* Compares the logs of two runs of 12 steps. In the second log a damaged line follows `written` steps, and the run
+ * resumes at step `checkpoint`. */
 static void test_resume(void)
 {
     dg_rundir r = open_run("whole");
@@ -115,7 +115,7 @@ static void test_odd_files(void)
     temp_put(temp_path("odd/log.csv"), "", 0); /* an empty log.csv, as after a power failure */
     l = log_of(&r, 5);
     dg_log_close(l);
-    /* a resumed run keeps other lines of log.jsonl before the checkpoint's step and removes later ones */
+    /* a resumed run keeps lines of any kind in log.jsonl before the checkpoint's step, and removes later lines */
     const char other[] = "{\"kind\":\"note\",\"text\":\"x\"}\n{\"kind\":\"epoch\",\"epoch\":1,\"step\":4}\n{\"kind\":"
                          "\"epoch\",\"step\":9}\n[1]\n";
     temp_put(temp_path("odd/log.jsonl"), other, strlen(other));

@@ -1,4 +1,4 @@
-/* Calls of run directory, history and log fail, alone or with all later calls; the next start continues normally. */
+/* Makes file operations of run directory, history and log fail. The next start must continue normally. */
 #include "failing.h"
 
 #include "host/run/log_rows.h"

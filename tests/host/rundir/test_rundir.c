@@ -175,8 +175,8 @@ static void test_sweep(void)
     dg_rundir_close(&r);
 }
 
-/* Replaces nanosleep, which dg_rundir_open calls to wait for the lock owner's name; writes this name to the lock
- * file. */
+/* Replaces nanosleep, by which dg_rundir_open waits for the name of the lock's owner. Call number `pauses` writes
+ * `text` to the lock file. */
 static struct {
     int fd, pauses;
     char text[400];

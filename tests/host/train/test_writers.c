@@ -19,12 +19,12 @@ static dg_err stuck(void *context)
 }
 
 static char data[] = "drawn";
-static dg_options o = {.data = data, .no_report = true}; /* no report, because this test has no job */
+static dg_options o = {.data = data, .no_report = true}; /* a report requires a complete job */
 static dg_rundir dir = {.lock = -1};
 static dg_job job = {.recipe = &dg_gan_recipe};
 static dg_outputs w = {.o = &o, .dir = &dir, .job = &job};
 
-/* If new curves become due while curves are being drawn, only the newest are drawn, at the end of the run. */
+/* While the worker is busy, curves are only marked as due. The end of the run draws the newest curves. */
 static void curves(void)
 {
     char file[1024];

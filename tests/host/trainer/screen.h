@@ -73,7 +73,8 @@ static const char *end(void)
     return capture.text;
 }
 
-/* Computes the final lines on a terminal's screen. Returns how often a line was redrawn; *widest: used columns. */
+/* Computes the final lines on a terminal's screen. Returns how often a line was redrawn; *widest: length of the longest
+ * line. */
 static char screen[40][512];
 static int lines;
 

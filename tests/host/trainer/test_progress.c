@@ -92,7 +92,7 @@ static void through_a_pipe(void)
     DG_CHECKF(!strpbrk(quick, "\r\033["), "%s", quick);
     const char *first = "epoch 1/300 D 0.610 G 1.920 D(x) 0.740 D(G(z)) 0.210/0.180 6400 img/s 0.5 s\nepoch 2/300 ";
     DG_CHECKF(!strncmp(quick, first, strlen(first)), "%s", quick);
-    /* If an epoch ends when a progress line is due, one line is printed. */
+    /* A progress line that is due at the end of an epoch is printed only once. */
     p = open_on(0);
     for (int step = 1; step <= 10; step++) {
         now += 1;

@@ -43,12 +43,12 @@ static void room(void)
         size_t unused, total; /* free and total device memory in MiB */
         double most;
         bool gpu;
-        double others, have; /* expected MiB: reserved for the driver, and available for the run */
+        double others, have; /* expected MiB: `others` for the driver, `have` for the run */
     } cases[] = {
         {1000, 2048, 0, true, 128, 872},    /* a sixteenth of the total memory is reserved for the driver */
         {1000, 1 << 16, 0, true, 256, 744}, /* the reserve for the driver has a maximum */
         {100, 1 << 16, 0, true, 256, 0},        {1000, 2048, 0, false, 0, 1000},
-        {1000, 2048, 1e6, false, 0, 1000},      {1000, 2048, 512, true, 128, 488.28125}, /* limit: 512 * 10^6 bytes */
+        {1000, 2048, 1e6, false, 0, 1000},      {1000, 2048, 512, true, 128, 488.28125}, /* 512 MB are 488.28 MiB */
         {1000, 2048, 512, false, 0, 488.28125},
     };
     const int threads = a.b->threads;
@@ -70,7 +70,7 @@ static double most;
 
 static dg_err build(void) { return dg_build_to_fit(&job, &a.m, &wanted, a.b, most); }
 
-/* Builds the job with decreasing free memory: from enough for everything to none. */
+/* Builds the job with free memory that decreases from the full requirement to 0. */
 static void built(void)
 {
     device.unused = device.total = (size_t)1 << 40;
@@ -142,7 +142,7 @@ static void later(void)
     machine_steps(&a, 0, 3);
     DG_CHECK(ask(1, false) && r.on_the_way == 1 && take(false) && n == 0);
     DG_CHECK(ask(3, false) && r.on_the_way == 2 && ask(4, true) && r.on_the_way == 2 && r.next == 3);
-    DG_CHECK(take(false) && from == 0 && n == 1); /* two requests are in progress; this call waits for the first */
+    DG_CHECK(take(false) && from == 0 && n == 1); /* waits for the first of two requests */
     DG_CHECK(take(false) && n == 0);
     DG_CHECK(take(true) && from == 1 && n == 2 && isfinite(row[0].value[0]) && isfinite(row[1].value[0]));
     device.lost = true;

@@ -24,7 +24,7 @@ static void check_state(dg_job *job, const dg_job_options *o, double images, int
               "after step %d: the values are not those of %g images", (int)step, images);
 }
 
-/* `more`: number of images of another dataset that were shown before. */
+/* `more`: number of images that were shown before the dataset changed. */
 static void check_trainer(bool schedule, bool drop_last, int each, int more)
 {
     static const double shown[2][STEPS] = {{0, 4, 8, 11, 15, 19, 22, 26, 30}, {0, 4, 8, 12, 16, 20, 24, 28, 32}};

@@ -1,5 +1,5 @@
-/* Products and inverse roots of matrices are compared with known values, for sizes near multiples of the panel size and
- * for various condition numbers. Whitening is compared with simple loops. Any number of threads gives equal bits. */
+/* Compares products and inverse roots of matrices with known values, for various sizes and condition numbers. Compares
+ * whitening with simple loops. Any number of threads gives equal bits. */
 #include "host/whiten/whiten.h"
 #include "test.h"
 
@@ -156,7 +156,7 @@ static void check_fit(const uint8_t *pixels, double epsilon)
     free(wc);
 }
 
-/* Whitens chunks of any length; the bytes between the images must stay unchanged. */
+/* Whitens various numbers of images; the bytes between the images must stay unchanged. */
 static void check_images(const uint8_t *pixels, dg_type real)
 {
     const size_t width = dg_type_bytes(real), stride = VALUES * width + 3;

@@ -13,7 +13,7 @@ typedef struct {
     dg_op many, few;
     tensor of_many[DG_MAX_OPERANDS];
     char *of_few[DG_MAX_OPERANDS];
-    int64_t ends; /* number of first images and of last images (for an op without images: of values) */
+    int64_t ends; /* number of images (or of values, for an op without images) at each end of the batch */
 } pair;
 
 static dg_step_state state = {.seed = 7, .step = 3, .lr = {0.5, 0.5}, .beta2 = 0.5, .ema = 0.5};

@@ -128,8 +128,7 @@ static double most_terms(const problem *p, int d)
 }
 
 /* Checks that every result is within 4 sqrt(terms) eps sum|a||b| of the reference; NaN fails. Winograd's algorithm
- * mixes neighbouring values, so all its results have one limit: the largest limit, times the error growth of the
- * transforms. */
+ * spreads errors to neighbouring results, so all its results have the largest limit, times WINOGRAD. */
 static void compare(const problem *p, int d, const double *got, const dg_backend *b, const dg_variant *variant)
 {
     const double eps = 2 * dg_case_eps(b);
@@ -237,8 +236,8 @@ static void choice_of_three(const kernels *k)
         }
 }
 
-/* Checks that Winograd's algorithm is selected for float, whole tiles and sums of at least 256 terms. A variant that
- * cannot run is refused. */
+/* Checks that Winograd's algorithm is selected only if values are float, all tiles are whole and sums have at least 256
+ * terms. A variant that cannot run is refused. */
 static void choice(const kernels *k)
 {
     dg_conv_args a = dg_ref_conv_shape(16, 8, 8, 16, 64, 4, 2, 1);

@@ -1,6 +1,6 @@
 /* CPU ops on tensors of more than 2^29 values (2^31 - 1 with DG_TEST_LARGE). The first and last images must have equal
- * results in a large batch and in a small batch. Sums over the batch agree, too, because all other images are zeros.
- * Values are small integers, so that sums are exact in any order. */
+ * results in a large batch and in a small batch. Sums over the two batches must agree, because the images between
+ * the first and last are zeros. Values are small integers, so that sums are exact in any order. */
 #include "core/base/rng.h"
 #include "kernels/ops/conv/variants.h"
 #include "kernels/ops/dropout/dropout.h"
@@ -25,7 +25,7 @@ enum { FWD = 1, DX = 2, DW = 4, ALL = 7 };
     }
 static const struct {
     const dg_variant *variant;
-    int quick, sanitized; /* bit sets of ops to run: quick without DG_TEST_LARGE, sanitized with ASan */
+    int quick, sanitized; /* bit sets of ops that run without DG_TEST_LARGE (quick) and with ASan (sanitized) */
     dg_conv_args conv;
 } shapes[] = {
     {&dg_conv_variant_direct, 0, 0, SHAPE(16, 16, 1, 2, 3, 2, 1)},
@@ -178,8 +178,8 @@ static void check_gather(void)
     tensor_free(x);
 }
 
-/* The middle rows of the weight matrix are zeros and do not change sigma. The power iteration is off, because the
- * middle parts of its results share memory. */
+/* The middle rows of the weight matrix are zeros and do not change sigma. There is no power iteration, because it would
+ * read its results, whose middle parts share memory. */
 static void check_spectral(void)
 {
     check((dg_op){.name = "spectral", .kind = DG_OP_spectral, .u.spectral = {.cols = 5}}, NULL, 1e-6);
@@ -224,7 +224,7 @@ static void check_sweeps(void)
         {.name = "sgd", .kind = DG_OP_sgd, .u.update = {.momentum = 0.5, .decay = 0.5}},
         {.name = "ema", .kind = DG_OP_ema},
         {.name = "augment_dx", .kind = DG_OP_augment_dx, .u.augment = {.H = 8, .W = 8, .C = 3}},
-        /* ops that share their code with ops above, or have few lines, run only with DG_TEST_LARGE */
+        /* only with DG_TEST_LARGE: these ops are short, or share code with the ops above */
         {.name = "augment", .kind = DG_OP_augment, .u.augment = {.H = 8, .W = 8, .C = 3}},
         {.name = "act_dx", .kind = DG_OP_act_dx, .u.act = act},
         {.name = "resample_up", .kind = DG_OP_resample_up, .u.resample = resample},
@@ -245,7 +245,7 @@ int main(void)
     check_sweeps();
     check_gather();
     if (!DG_TEST_SANITIZED || least == 0) check_dropout(), check_statistics(), check_norm_dx();
-    /* only with DG_TEST_LARGE: softmax is slow, and spectral norm has smaller weights in real models */
+    /* only with DG_TEST_LARGE: softmax is slow, and no real model has such large weights for spectral norm */
     if (least == 0) check_softmax(), check_spectral();
     backend->close(backend);
     return dg_test_report();

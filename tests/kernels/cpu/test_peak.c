@@ -3,7 +3,7 @@
 #include "reference.h"
 #include "test.h"
 
-/* Checks that the measurement of the peak rate executes its multiply-adds: all twelve dependent chains end at 1. */
+/* Checks that the measurement of the peak rate executes its multiply-adds: each of its twelve sums ends at 1. */
 static void check_peak(dg_backend *b)
 {
     const dg_cpu_table *table = dg_cpu_table_of(b);

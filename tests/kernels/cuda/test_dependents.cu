@@ -3,8 +3,8 @@
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 
-/* Computes y = x / 2 + w. Before the kernel waits for the previous launch, w is copied to shared memory: by loads, by
- * cp.async completed after the wait, or by cp.async completed before the wait. */
+/* Computes y = x / 2 + w. Before it waits for the previous launch, the kernel starts to copy w to shared memory: by
+ * loads, or by cp.async that it completes after or before the wait. */
 enum way { LOADS, COPIES_LATE, COPIES_EARLY };
 template <int WAY> static __global__ void halve_and_add(float *y, const float *x, const float *w, int n)
 {

@@ -1,6 +1,6 @@
 /* Runs every row of the shipped tuning tables (kernels/tuning/) and compares the results with the reference. For the
- * slow simulator, shapes are halved while the row stays valid: first the batch, then the image, then the channels. Rows
- * in this file run even if no table is shipped. Random text must be refused. */
+ * slow simulator, the test halves the batch, then the image, then the channels, as long as the row stays valid. Also
+ * runs the rows in this file. Random text must be refused. */
 #include <memory>
 #include "any_op.h"
 extern "C" {
@@ -37,7 +37,6 @@ static bool takes(const dg_op *op, const dg_tune *row, const dg_gpu *gpu)
            t.tile_n == row->tile_n && t.stages == row->stages && t.split == row->split;
 }
 
-/* Returns the number of multiply-adds of a convolution, or 25 times the FLOPs of another op. */
 static double work_of(const dg_op *op) { return dg_op_flops(op) * (op->kind <= DG_OP_conv_dw ? 0.5 : 25); }
 
 /* Halves the dimensions that `words` names. False: a dimension is missing, or the halved shape is invalid. */

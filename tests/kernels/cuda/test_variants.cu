@@ -1,6 +1,6 @@
 /* Runs all variants and launch parameters of dg_variant_list() for every op at odd shapes. Each variant runs at every
- * shape that it accepts. Each tile, number of stages, block size and split runs a few times in every precision. The
- * test fails if a variant accepts none of the shapes. */
+ * shape that it accepts. Each value of a launch parameter (tile, stages, block size, split) runs a few times in every
+ * precision. The test fails if a variant accepts none of the shapes. */
 #include <map>
 #include <memory>
 #include <string>

@@ -73,8 +73,8 @@ template <int J, bool TRANS_B, bool LOADED> static void test_wgmma(const char *n
         DG_CHECKF(got[i] == want[i], "%s: d(%d,%d) = %g, not %g", name, i / N, i % N, got[i], want[i]);
 }
 
-/* Each block multiplies the sum over its cluster by rank + 1, and writes the result of the cluster's next block to y.
- * Uses dynamic and static shared memory. */
+/* Each block multiplies the sum over its cluster by rank + 1. Then it copies the next block's product to y. Uses
+ * dynamic and static shared memory. */
 static __global__ void cluster_kernel(float *y)
 {
     enum { T = 96 };

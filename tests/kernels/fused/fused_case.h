@@ -260,8 +260,8 @@ struct fused_room {
     {
         for (unsigned n : counters.get()) DG_CHECKF(n == 0, "%s left a counter at %u", name, n);
     }
-    /* Launches `times` times, then once with a bf16 operand (`halves[0]`) or bf16 results (`halves[1]`). All launches
-     * must give equal bits. False: a launch failed; its error has been printed. */
+    /* Launches `times` times, then once more with bf16 tensors if `halves` is true: [0] for the operand, [1] for the
+     * results. All launches must give equal bits. False: a launch failed; its error has been printed. */
     template <class launch>
     bool same(const char *name, fused_prologue *in, fused_epilogue *out, int times, const bool (&halves)[2],
               launch run) const

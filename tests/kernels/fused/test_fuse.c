@@ -71,7 +71,7 @@ static bool updates(const dg_plan *p, int launch)
 }
 
 /* Returns the number of launches that read weights before they wait for the previous launch. Checks that the two
- * launches before such a launch do not write weights. */
+ * launches before each of them write no weights. */
 static int check_early(const dg_plan *p)
 {
     int early = 0;
@@ -84,7 +84,7 @@ static int check_early(const dg_plan *p)
     return early;
 }
 
-/* Checks that tensors from which a launch recomputes an operand are in memory when the launch runs. */
+/* Checks that all inputs of a recomputed operand are in memory when the launch runs. */
 static void check_lives(const dg_plan *p)
 {
     for (int i = 0; i < p->ops; i++)
@@ -98,8 +98,8 @@ static void check_lives(const dg_plan *p)
         }
 }
 
-/* Numbers of rounded operands for weight gradients: `factors` are written by fused convolutions, `missing` by the
- * update. */
+/* Numbers of rounded operands of weight gradients: fused convolutions write `factors` of them, the update writes
+ * `missing`. */
 static int factors, missing;
 static void check_factors(const dg_plan *p)
 {

@@ -62,7 +62,7 @@ static dg_step_state state_at(uint64_t seed, uint64_t step, int64_t cursor)
     return s;
 }
 
-/* Runs an unfused op to compute the first n values of an operand, which the fused launch must recompute. */
+/* Computes the first n values of `in` by an unfused op. For the fused launch, these values are NaN. */
 template <class op_of> static bool draw(fused_prologue *in, size_t n, op_of op)
 {
     dg_tune tune = {};

@@ -61,7 +61,7 @@ static void run(const head_case &k)
     snprintf(name, sizeof name, "head N=%d pixels=%d C=%d losses=%d groups=%d prologue %d epilogue %d", k.N, k.pixels,
              k.C, k.losses, k.groups, k.in, k.out);
     fused_prologue in(k.in, k.N, k.pixels, k.C, k.groups, 0.25f, 11);
-    fused_epilogue out(k.out, k.N, k.pixels, k.C, k.groups, DG_ACT_LEAKY, 1); /* `out` and `in` have equal norms */
+    fused_epilogue out(k.out, k.N, k.pixels, k.C, k.groups, DG_ACT_LEAKY, 1); /* its norm equals the norm of `in` */
     const size_t image = (size_t)(k.pixels * k.C);
     std::vector<float> w = dev_random(image, 7);
     for (float &f : w) f *= 4 / sqrtf((float)image); /* scales the weights so that logits have typical magnitudes */

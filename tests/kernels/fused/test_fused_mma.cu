@@ -1,5 +1,5 @@
-/* Compares fused convolutions on tensor cores with simple loops in double: every kernel, with all prologues and
- * epilogues in turn. Values after a prologue are small multiples of a power of two, so that sums are exact in any
+/* Compares fused convolutions on tensor cores with simple loops in double. The cases of each kernel cycle through all
+ * prologues and epilogues. Values after a prologue are small multiples of a power of two, so that sums are exact in any
  * order. The test rounds operands as the kernels do, with the tolerance of test_conv_mma.cu. Sums that an epilogue
  * computes must agree with the stored results. In bf16 each launch is repeated with bf16 tensors. */
 #include "fused_case.h"
@@ -10,7 +10,7 @@ extern "C" {
 enum { FWD, DX };
 struct tile {
     int dir;
-    bool small; /* maps are divided into cells of 4x4 positions, otherwise 8x8 */
+    bool small; /* cells (conv_mma.cuh) are 4x4 instead of 8x8 */
     int m, n;
 };
 enum { MMA, WGMMA, FP16 };
@@ -126,7 +126,7 @@ int main()
         const int two = setups[k].in == DG_PROLOGUE_NORM_DX;
         list[two][lists[two]++] = k;
     }
-    /* every kernel runs with the prologues and epilogues that it supports, in turn */
+    /* 16 cases per kernel, which cycle through its prologues and epilogues */
     for (int i = 0; i < 48; i++) {
         const int dir = i & 1, tile = i >> 1 & 1, large = i >> 2 & 1, two = i >> 3 & 1, of = i >> 4, t = turn[two]++;
         const int k = list[two][t / 2 % lists[two]];
@@ -135,11 +135,11 @@ int main()
         const int *const shape = shapes[dev_small() ? large * 2 : large ? 2 + t % 3 : t % 2];
         one(dir, setups[k], shape, of, tile, 1 + i % 3 % (shape[3] / 16), i % 8 == 3 ? 3 : 1);
     }
-    /* runs every wgmma tile, and clusters; some cells, rows and columns are outside of the map */
+    /* every wgmma tile, also in clusters, for shapes that tiles do not divide */
     const int before = launched, all = dev_small() ? 0 : 3 * count;
     for (int i = 0; i < all; i++) {
         static const int parts[] = {1, 3, 8, 2, 5, 4};
-        const int split = parts[(i / 3 + i) % 6], deep = split == 8 ? 144 : 80; /* a part has at least 16 channels */
+        const int split = parts[(i / 3 + i) % 6], deep = split == 8 ? 144 : 80; /* each part: 16 channels or more */
         const int shape[2][5] = {{2, 10, 14, deep, 72}, {2, 6, 8, deep, 72}};
         one(i & 1, setups[i / 3], shape[i >> 1 & 1], WGMMA, i / 4, split, 1);
     }

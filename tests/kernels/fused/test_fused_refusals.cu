@@ -56,7 +56,7 @@ static void convolutions()
     refuses(nullptr);
 }
 
-/* Sets the sides of the result of a dense layer, whose y is one pixel. */
+/* Sets the sides of x, the result of a dense layer; its input y is one pixel. */
 static void dense_side(dg_fused_conv *f, int side) { f->conv.H = f->conv.W = f->conv.K = side; }
 static void rows_of(dg_fused_conv *f, int Ho) { f->conv.Ho = Ho, f->conv.H = 2 * Ho; }
 static void gathers(dg_fused_conv *f, int images, bool as_signed)

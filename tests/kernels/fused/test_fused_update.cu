@@ -10,7 +10,7 @@ extern "C" {
 #include "host/net/gan.h"
 }
 
-/* Weight gradients in updates of D and of G: maps of odd sizes, partly filled tiles, cells of 4x4 and 8x8. */
+/* Weight gradients in updates of D and of G: maps of odd sizes, partly filled tiles, 4x4 and 8x8 cells. */
 static const std::vector<job_case> in_D = {
     {DG_FUSED_THIN, 2, 18, 68, 3, 36, PLAIN, PLAIN, 3},     {DG_FUSED_MMA, 2, 20, 22, 16, 16, PLAIN, DX, 5},
     {DG_FUSED_MMA, 4, 10, 11, 24, 72, NORM, DX, 1},         {DG_FUSED_MMA, 6, 8, 7, 16, 24, NORM, DX, 2},
@@ -42,12 +42,12 @@ static std::vector<float> numbers(size_t n, float around, float spread)
     return v;
 }
 
-/* One operand of a weight gradient: a tensor and the vectors of its prologue. dense: the operand from unfused ops. */
+/* One operand of a weight gradient: a tensor and the vectors of its prologue. dense: the operand, by unfused ops. */
 struct side {
     dg_prologue s = {};
     int N, H, W, C, groups;
     int64_t norm = 0;           /* index of gamma in the weights; beta follows gamma */
-    fused_tensor dy, pre, left; /* left: the gradient before the norm (DG_EPILOGUE_NORM_DX), or dy */
+    fused_tensor dy, pre, left; /* left: dy, or the gradient that DG_EPILOGUE_NORM_DX stores */
     std::vector<float> mean, rstd;
     dev_buffer<float> means, rstds, totals, dense;
     dev_buffer<uint16_t> factors;

@@ -1,5 +1,5 @@
-/* An op_row describes test cases of an op for test_each_op.c, which compares the op with the reference, in place, with
- * NaN and with several numbers of threads, and its gradient with finite differences. */
+/* An op_row describes the test cases of an op. test_each_op.c compares results with the reference (also in place, with
+ * NaN and with several numbers of threads), and gradients with finite differences. */
 #ifndef OP_ROWS_H
 #define OP_ROWS_H
 
@@ -19,8 +19,8 @@ typedef struct {
 
 typedef struct op_row {
     int variations; /* number of variations of values and attributes; 0: one */
-    int usual;      /* index of the variation for cases in which only the shape matters */
-    bool turns;     /* true: each shape is tested with one variation, in turn; false: with all variations */
+    int usual;      /* index of the variation that runs if only the shape matters */
+    bool turns;     /* true: shape s runs only with variation s % variations; false: with all */
     op_shape *shapes;
     int count;
     op_shape threads[2]; /* large shapes for many threads: one for CPUs, and one for the simulator */
@@ -35,7 +35,7 @@ typedef struct op_row {
 
     /* The gradient of loss(), or of sum(y * weights) if loss is NULL; y is the first operand. */
     struct {
-        const char *of[3][2]; /* an input, and the operand of op `kind` that has the input's gradient */
+        const char *of[3][2]; /* pairs: an input, and its gradient in op `kind` */
         dg_op_kind kind;
         const char *weights;
         double (*loss)(dg_backend *b, const dg_op *op);
@@ -118,7 +118,7 @@ static inline bool op_is_real(const dg_operand *o) { return o->element == DG_REA
 
 /* ---- Making a test case ---- */
 
-/* Returns a copy of the op without stale pointers of other test cases, for dg_case_run. */
+/* Returns a copy of the op in which operands that only other ops have are NULL. */
 static inline dg_op op_alone(const dg_op *op)
 {
     static const char *const member[] = {
@@ -271,7 +271,7 @@ static inline void op_share(dg_op *got, dg_op *expected, const char *const names
     for (int k = 0; k < 4 && names[k]; k++) op_point(got, names[k], shared);
 }
 
-/* Runs one test case. If `same` is not -1, the operands r->same[same] share one pointer. */
+/* Runs one test case. If same >= 0, the operands in r->same[same] share one pointer. */
 static inline void op_check(dg_backend *b, const op_row *r, dg_op_kind kind, const int *shape, int variation, int same)
 {
     dg_op got = op_make(r, kind, shape, variation), want = op_own(&got);

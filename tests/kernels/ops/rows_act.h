@@ -103,8 +103,8 @@ static const op_row row_add = {.variations = DG_ACT_KINDS,
                                .within = {8, 0},
                                .same = {{"y", "a"}, {"y", "b"}, {"a", "b"}, {"y", "a", "b"}}};
 
-/* Shapes N, H, W, C: one pixel, dense layers, and sums over pixels in several parts. The number of parts is small,
- * exceeds a warp's lanes, or is the maximum. */
+/* Shapes N, H, W, C: one pixel, dense layers, and sums over pixels that are split into few parts, into more parts than
+ * a warp has lanes, or into the maximum number. */
 static op_shape bias_shapes[] = {
     {1, 1, 1, 1},    {1, 1, 1, 67},  {2, 1, 1, 4},    {2, 1, 1, 257}, {1, 1, 3, 1},     {1, 1, 3, 64},
     {3, 5, 7, 1},    {3, 5, 7, 3},   {3, 5, 7, 20},   {128, 1, 1, 5}, {128, 1, 1, 516}, {1, 9, 4, 3},

@@ -10,7 +10,7 @@ static double share_now(void) { return *op_metric(SHARE); }
 
 /* ---- Softmax ---- */
 
-/* Shapes N, C, then ten times the scale of logits, and the step, which exceeds DG_RING in some rows. */
+/* Shapes N, C, ten times the scale of logits, step. Some steps exceed DG_RING. */
 static op_shape softmax_shapes[] = {
     {1, 2, 10, 0},       {1, 1000, 800, 331},  {3, 3, 50, 662},  {3, 101, 100000, 993}, {8, 7, 10, 1324},
     {8, 100, 50, 1655},  {17, 10, 800, 1986},  {17, 64, 10, 5},  {17, 101, 50, 2317},   {63, 31, 100000, 2648},
@@ -88,7 +88,7 @@ static void check_ties(dg_backend *b)
     for (int C = 2; C < 70; C += 11) {
         dg_op op = softmax_op(C, C, 1, 1);
         double *l = op.u.softmax.logit, *each = op.u.softmax.each;
-        /* column row % 3 has the first of the equal largest logits */
+        /* in row r, all columns from r % 3 on have the largest logit */
         for (int i = 0; i < C * C; i++) l[i] = i % C < i / C % 3 && C > 2 ? -9 : 0.25;
         for (int n = 0; n < C; n++) labels_of(&op)[n] = n;
         op_run(b, &op);
@@ -152,10 +152,10 @@ static const op_row row_softmax = {
 
 /* ---- GANs ---- */
 
-/* The three GAN losses of a training step for each --loss; the last index is cross entropy with a smoothed label. */
+/* Variations: the three GAN losses of each --loss, and cross entropy with a smoothed label. */
 enum { REAL, FAKE, OF_G, OF_STEP, PARTS = DG_LOSS_KINDS * OF_STEP + 1 };
 
-/* Shape n, then the scale of logits, and the step, which exceeds DG_RING in some rows. */
+/* Shapes n, scale of logits, step. Some steps exceed DG_RING. */
 static op_shape gan_shapes[] = {{1, 20, 0},     {2, 2, 700},     {3, 20, 1400},  {5, 2, 2100},
                                 {11, 1, 5},     {31, 20, 2800},  {64, 2, 3500},  {255, 20, 4200},
                                 {256, 2, 4900}, {257, 20, 5600}, {1000, 2, 6300}};

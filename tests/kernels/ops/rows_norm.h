@@ -79,8 +79,7 @@ static void norm_set(dg_op *op, int variation)
         op_point(op, "dgamma", NULL), op_point(op, "dbeta", NULL);
 }
 
-/* The error of the mean is at most one rounding of the mean plus one rounding of the spread, because means of chunks
- * are merged in double. */
+/* The mean is accurate to one rounding of the mean plus one of the spread: partial means are merged in double. */
 static op_bound stats_bound(const dg_op *want, const char *result, double eps)
 {
     const size_t n = op_count(want, "x");

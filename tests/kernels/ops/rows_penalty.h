@@ -12,7 +12,7 @@ static const op_row row_fill = {
 static op_shape mix_shapes[] = {{2, 1, 1},  {2, 3, 1},    {7, 5, 3},     {3, 67, 2},
                                 {8, 48, 4}, {5, 4099, 2}, {2, 12288, 1}, {130, 16, 65}};
 
-/* Sets both penalties, or one penalty and 0, as with --r1 alone. */
+/* Sets both penalties, or 0 for one of them, as --r1 without --r2 does. */
 static void mix_set(dg_op *op, int variation)
 {
     dg_mix_args *a = &op->u.mix;
@@ -49,7 +49,7 @@ static op_bound bias_dw_bound(const dg_op *want, const char *result, double eps)
 static const op_row row_bias_dw = {OP_SHAPES(bias_dw_shapes), .threads = {{9, 33, 31, 70}, {5, 9, 7, 35}},
                                    .bound = bias_dw_bound};
 
-/* Shapes n, first index of the values of the second mean, then the step, which exceeds DG_RING in some rows. */
+/* Shapes n, index of the first value of the second mean, step. Some steps exceed DG_RING. */
 static op_shape penalty_shapes[] = {{2, 1, 0}, {5, 3, 700}, {64, 32, 1400}, {600, 299, 2100}};
 
 static void penalty_set(dg_op *op, int variation)

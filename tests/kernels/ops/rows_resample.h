@@ -8,7 +8,7 @@ static op_shape resample_shapes[] = {{1, 1, 1, 1},  {2, 1, 3, 3},   {3, 4, 1, 5}
 
 static void resample_set(dg_op *op, int variation) { op->u.resample.adjoint = variation; }
 
-/* The sum of the filter weights is at most 16 / 16 or 64 / 16. */
+/* The filter weights of a result add up to at most 4. */
 static op_bound resample_bound(const dg_op *want, const char *result, double eps)
 {
     (void)result;

@@ -4,7 +4,7 @@
 
 enum { NET = 1, BAD = 6 };
 
-/* Shapes n, then the step (above DG_RING in some rows) and the percentage of values with weight decay. */
+/* Shapes n, step, percentage of values with weight decay. Some steps exceed DG_RING. */
 static op_shape update_shapes[] = {
     {1, 0, 0},     {1, 1500, 100},    {2, 1500, 50},  {3, 0, 34},        {4, 3000, 100},    {7, 1, 14},
     {16, 0, 50},   {17, 1500, 6},     {63, 3000, 34}, {68, 0, 100},      {100, 1500, 0},    {1025, 3000, 50},

@@ -12,7 +12,7 @@ extern "C" {
 #include "tests/reference_conv.h"
 }
 
-/* Shapes N, H, W, Ci, Co, bit set of ops (1 fwd, 2 dx, 4 dw), and K and S unless 4 and 2; padding is half of K. */
+/* N, H, W, Ci, Co, bit set of ops (1 fwd, 2 dx, 4 dw), K, S; P is K / 2. Without K and S: K = 4, S = 2, P = 1. */
 static const int shapes[][8] = {
     {1, 4, 4, 16, 16, 7},
     {3, 8, 8, 32, 16, 7},
@@ -51,8 +51,8 @@ static const int shapes[][8] = {
     {2, 2, 1, 16, 16, 7, 3, 2},
 };
 
-/* For fp16: magnitude and exponent shift of gradients. The cases are no shift, a shift out of the subnormals, and a
- * shift to the end of the range. */
+/* For fp16: magnitude and exponent shift of gradients. Cases: no shift, a shift out of the subnormals, a shift to the
+ * end of the range. */
 static const struct {
     float size;
     int shift;
@@ -82,8 +82,8 @@ struct problem {
         for (float &v : value[side]) v *= gradient.size;
     }
 
-    /* Runs conv_fwd, conv_dx or conv_dw (d); the result starts as NaN. `name` receives a name for messages. False: the
-     * launch failed, and the error has been printed. */
+    /* Runs op[d]; the result starts as NaN. `name` receives a name for messages. False: the launch failed, and the
+     * error has been printed. */
     bool launch(int d, const dg_tune *tune, std::vector<float> *result, char (&name)[200])
     {
         dg_conv_args *a = &op[d].u.conv;
@@ -150,8 +150,8 @@ struct problem {
     }
 };
 
-/* The maps for which a tile exists, by precision and tile number. SMALL: maps with cells of 4x4. NOWHERE: wgmma
- * replaces mma. */
+/* Which maps a tile supports, by precision and tile number. SMALL: only maps with 4x4 cells (conv_mma.cuh). NOWHERE:
+ * none, because wgmma replaces mma. */
 enum { ALL, LARGE, SMALL, NOWHERE };
 static int maps_of[2][20];
 

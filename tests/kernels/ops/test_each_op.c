@@ -9,8 +9,8 @@ static const int64_t most[] = {INT64_MAX, 15000, 1100};
 
 static int variations_of(const op_row *r) { return r->variations ? r->variations : 1; }
 
-/* True if shape number s runs with a variation. The simulator runs about three variations per shape, and a sanitizer
- * runs one variation. */
+/* True if shape s runs with this variation. The simulator runs about three variations per shape, and a sanitizer runs
+ * one variation. */
 static bool has_variation(const op_row *r, int s, int variation)
 {
     const int variations = variations_of(r), every = variations <= 4 || !dg_case_slowness() ? 1 : (variations + 2) / 3;

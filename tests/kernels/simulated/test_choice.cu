@@ -1,6 +1,6 @@
-/* Compares the variants that the CUDA backend selects for a network with those of a plan for an absent GPU with equal
- * memory. Rows of a tuning file take precedence over the selection by shape, and each op reports the source of its
- * variant. An invalid tuning file only causes a warning. */
+/* The CUDA backend must select the same variants for a network as a plan for an absent GPU with equal memory. Rows of a
+ * tuning file take precedence over the selection by shape, and each op reports the source of its variant. An invalid
+ * tuning file only causes a warning. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
@@ -139,7 +139,7 @@ static void rows_come_first()
         same += with.substr(i, n) == without.substr(k, m);
         i += n + 1, k += m + 1;
     }
-    /* only the line of the tuned op differs, and possibly the line with the memory size */
+    /* the line of the tuned op differs, and perhaps the line with the memory size */
     DG_CHECKF(lines - same <= 2 && lines > same, "%zu of %zu lines differ", lines - same, lines);
     const std::string said = said_by([&] { b = open_cuda(file.c_str(), DG_F64); });
     DG_CHECKF(said.find("not used in fp64") != std::string::npos && plan_text(b).find(file) == std::string::npos, "%s",

@@ -1,6 +1,6 @@
 /* Tests a network that does not fit into GPU memory. Before any allocation, the error states the required memory, the
- * free memory and the largest batch size that fits. The stated batch size fits; one image more does not. The command
- * train then ends and leaves no files. */
+ * free memory and the largest batch size that fits. The stated batch size fits; one image more does not. If the network
+ * does not fit, the command train leaves no files. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
@@ -23,7 +23,7 @@ static dg_err fit(dg_backend *b, int batch, double most, bool use)
     o.last_batch = o.rows % batch;
     const dg_err e = dg_build_to_fit(&job, &model, &o, b, most);
     if (e) return e;
-    /* memory in addition to the network: the dataset or two windows of the dataset, and its permutation */
+    /* in addition to the network: the dataset (or two windows of it) and its permutation */
     void *data = nullptr, *perm = nullptr;
     const size_t image = (size_t)model.size * (size_t)model.size * (size_t)model.channels;
     if (use)

@@ -1,5 +1,5 @@
 /* Tests calls of several training steps, in CUDA graphs with branches: bytes must equal those of single steps. Also
- * tested: how many steps training requests per call. */
+ * tests the number of steps per call that training requests. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
@@ -184,7 +184,7 @@ int main()
         launches++;
         return true;
     };
-    if (!dev_small()) same_bytes(); /* skipped with ThreadSanitizer, because the kernels ran before */
+    if (!dev_small()) same_bytes(); /* ThreadSanitizer has already checked these kernels */
     if (!slow && !dev_small()) {    /* spectral norm, whose u and v change in every step, and gradient penalties */
         static char normal[DG_MODEL_TEXT_MAX];
         if (dg_model_norm_d(text, "tiny", DG_NORM_SPECTRAL, normal)) return 1;

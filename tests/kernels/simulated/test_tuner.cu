@@ -1,6 +1,6 @@
 /* Tests `dcgan tune` on the simulated GPU with given times. The tuner selects the fastest variant whose results agree
  * with variant direct, if the variant is clearly faster than the present variant. A refused launch excludes one
- * variant; a lost GPU excludes all remaining variants. The backend uses the written tuning file. The last test runs the
+ * variant; a lost GPU excludes all later variants. The backend uses the written tuning file. The last test runs the
  * command. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
@@ -169,7 +169,7 @@ static void the_fastest_right_one()
             kept++;
             DG_CHECKF(t.us == t.before_us && !t.wrong, "%s: %g us, %g before, %d wrong", text, t.us, t.before_us,
                       t.wrong);
-        } else DG_CHECKF(is_conv(&op) && t.wrong, "%s: changed for nothing", text); /* the old variant was wrong */
+        } else DG_CHECKF(is_conv(&op) && t.wrong, "%s: changed for nothing", text); /* the previous variant was wrong */
         DG_CHECK(t.tried > 0 && t.direct_us > 0);
     }
     DG_CHECKF((good >= 6 && kept >= 10) || (first_alone && good == 1), "%d good, %d as before", good, kept);
@@ -299,7 +299,7 @@ int main()
 #else
     const bool once = sim::opt.order == sim::FORWARD && !sim::opt.deferred && !dev_small();
 #endif
-    /* the tuner is host code, so one mode of the simulator is enough */
+    /* one mode of the simulator runs all tests, because the tuner is host code */
     first_alone = !once;
     the_fastest_right_one();
     the_file_is_followed();
