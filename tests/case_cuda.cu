@@ -11,7 +11,7 @@ static const struct way {
     dg_type real;
     bool direct; /* true: variant direct; false: the variant that the backend chooses */
     int block;   /* max threads per block, for kernels with a variable block size; 0: the backend's block size */
-    bool offset; /* operands start one value after a multiple of 16 bytes */
+    bool offset; /* operands start one value after a 16-byte boundary */
 } ways[] = {{DG_F32, false, 0, false},
             {DG_F32, true, 32, true},
             {DG_F32, false, 1024, false},
@@ -28,7 +28,7 @@ void dg_case_as(const dg_tune *tune, bool offset)
     now.offset = offset;
 }
 
-/* In the simulator, `threads` selects the order of blocks and threads: forward, reverse or random. For 2, the
+/* In the simulator, `threads` selects the order of blocks and threads: forward, reverse or random. If threads is 2, the
  * environment variable SIM selects the order. Results must not depend on the order. */
 static void set_order(int threads)
 {

@@ -7,8 +7,8 @@ extern "C" {
 #include "core/tune/tune.h"
 }
 
-/* Sets the tuning with which dg_case_run runs every op (nullptr: the tuning that the backend chooses). If `offset` is
- * true, operands start one value after a multiple of 16 bytes. */
+/* Sets the tuning of every op that dg_case_run runs; with nullptr, the backend chooses the tuning. If `offset` is true,
+ * operands start one value after a 16-byte boundary. */
 void dg_case_as(const dg_tune *tune, bool offset);
 
 /* The GPU whose limits dg_case_run applies to the tuning of every op. */

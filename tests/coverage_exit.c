@@ -1,6 +1,5 @@
-/* For `make coverage`: child processes that end by _exit() write their coverage counts, except where
- * tests/preload/faults.c fails their allocations. A file size limit may lose counts, but does not change the exit
- * code. */
+/* For `make coverage`: child processes that call _exit() write their coverage counts, unless tests/preload/faults.c is
+ * active (FAULT). Under a file size limit, counts may be lost, but the exit code is unchanged. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>

@@ -45,7 +45,7 @@ __attribute__((unused)) static void check_refusals(const refusal *row, size_t ro
     }
 }
 
-/* Numbers of accepted prefixes of a file, and of accepted copies with one flipped bit. */
+/* Number of accepted prefixes of a file (cuts) and of accepted copies with one flipped bit (flips). */
 typedef struct {
     long cuts, flips;
 } accepted;

@@ -40,8 +40,8 @@ static inline void dev_bits(const void *p, size_t bytes)
     hash.bytes += bytes;
 }
 
-/* Returns the GPU for which tests select variants: in the simulator an sm_90 with `shared` bytes of shared memory, else
- * the present GPU with at most `shared` bytes. */
+/* Returns the GPU for which tests select variants: in the simulator an sm_90, else the GPU of this machine. Its shared
+ * memory has at most `shared` bytes. */
 static inline dg_gpu dev_gpu(size_t shared, dg_math math)
 {
 #ifdef __CUDACC__
@@ -58,8 +58,8 @@ static inline dg_gpu dev_gpu(size_t shared, dg_math math)
 #endif
 }
 
-/* In the simulator, the returned GPU has wgmma only for variant wgmma, because mma has no bf16 forward pass on GPUs
- * with wgmma. */
+/* In the simulator, returns a GPU with wgmma only if the variant is wgmma: on GPUs with wgmma, variant mma has no bf16
+ * forward pass. */
 static inline dg_gpu dev_gpu_of(const dg_variant *variant, dg_gpu gpu)
 {
 #ifdef __CUDACC__
@@ -97,7 +97,7 @@ static inline bool dev_ok(const char *what)
 }
 
 /* n values in device memory, initially NaN (0xff). On a GPU the test checks guard bytes after the values. In the
- * simulator the allocation ends after the values. */
+ * simulator the allocation ends with the last value. */
 template <class T> class dev_buffer {
 #ifdef __CUDACC__
     static const size_t band = 1024;
@@ -142,7 +142,7 @@ template <class T> class dev_buffer {
     }
 };
 
-/* Rounds x like the kernels: finite numbers in fp16 (dg_mma_fp16), normal numbers in bf16 (to_bf16x2). */
+/* Rounds x as the kernels do (dg_mma_fp16, to_bf16x2). For fp16, x must be finite; for bf16 and tf32, normal. */
 static inline double dev_rounded(double x, dg_math math, int shift = 0)
 {
     if (math == DG_MATH_FP16) {
@@ -173,7 +173,7 @@ static inline std::vector<uint16_t> dev_halves(const std::vector<float> &v)
     return half;
 }
 
-/* True if fused launches support `math` on this GPU. In the simulator, fp16 changes *gpu to a Turing GPU. */
+/* True if fused launches support `math` on this GPU. In the simulator, sets *gpu to a Turing GPU if math is fp16. */
 static inline bool dev_fuses(dg_math math, dg_gpu *gpu)
 {
 #ifdef __CUDACC__

@@ -41,7 +41,7 @@ static void arm(int kind, long k, bool more)
     last = more ? __LONG_MAX__ : k;
 }
 
-/* Ends the failing of calls. Returns true if a call has failed since arm(). */
+/* From now on no call fails. Returns true if a call has failed since arm(). */
 static bool disarm(void)
 {
     const bool there = counter >= 0 && atomic_load(&calls[counter]) >= first;
@@ -66,7 +66,7 @@ static int note_library(struct dl_phdr_info *library, size_t size, void *name)
 /* Excludes calls by OpenMP's runtime from failing, because the runtime ends the program if an allocation fails. */
 __attribute__((unused)) static void spare_openmp(void) { dl_iterate_phdr(note_library, (void *)(uintptr_t) "omp.so"); }
 
-/* For each k: calls before(), then act() with the k-th call of a kind failing, then after() with the result of act().
+/* For each k: calls before(), then act(), in which the k-th call of a kind fails, then after() with act's result.
  * Returns the number of failed calls. */
 __attribute__((unused)) static long each_of(const char *what, int kind, bool more, void (*before)(void),
                                             dg_err (*act)(void), void (*after)(dg_err))

@@ -23,7 +23,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 #define FUZZ_HOLDS(x) ((x) ? (void)0 : fuzz_broken(__FILE__, __LINE__, #x))
 _Noreturn void fuzz_broken(const char *file, int line, const char *what);
 
-/* Writes data to a regular file in memory and returns its path, valid until the next call with an equal number. */
+/* Writes data to a regular file in memory and returns its path. A call with an equal `number` replaces the file. */
 enum { FUZZ_FILES = 4 };
 const char *fuzz_file(int number, const void *data, size_t size);
 
@@ -42,8 +42,8 @@ size_t fuzz_mutate_part(uint8_t *data, size_t size, size_t at, size_t n, size_t 
 /* Mutates a safetensors file: bytes, parts of the header, values of tensors; corrects length field and checksums. */
 size_t fuzz_mutate_safetensors(uint8_t *data, size_t size, size_t most, unsigned seed);
 
-/* Decodes an image as a whole and row by row, fitted to one size; pixels or refusals must be equal. `how` selects
- * decoding options (orientation, alpha, grey). */
+/* Decodes an image as a whole and row by row, and resizes it. Both methods must give equal pixels or refuse the image.
+ * `how` selects decoding options (orientation, alpha, grey). */
 void fuzz_image(const uint8_t *data, size_t size, unsigned how);
 
 /* Splits an input into log.csv (*csv: malloc'd text up to a NUL) and log.jsonl (*data, *size: the remaining input). The

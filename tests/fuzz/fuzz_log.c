@@ -34,7 +34,7 @@ static void row_again(const dg_recipe *r, const dg_log_row *row)
 {
     char text[3][DG_LOG_LINE], json[DG_LOG_LINE];
     dg_log_row again = *row;
-    for (int i = 0; i < 3; i++) { /* the first write may change sums of rounded terms; later writes must not */
+    for (int i = 0; i < 3; i++) { /* only the first write may change a value, by rounding */
         const int n = dg_log_csv(text[i], r, &again);
         FUZZ_HOLDS(n > 0 && n < DG_LOG_LINE && (size_t)n == strlen(text[i]) && text[i][n - 1] == '\n');
         text[i][n - 1] = 0;

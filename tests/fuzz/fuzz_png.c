@@ -32,7 +32,7 @@ static void put32(uint8_t *p, size_t v)
     for (int i = 0; i < 4; i++) p[i] = (uint8_t)(v >> (24 - 8 * i));
 }
 
-/* Splits a PNG file into chunks; a truncated last chunk gets the remaining bytes. */
+/* Splits a PNG file into chunks; the last one may be truncated. */
 static void split(png *p, const uint8_t *data, size_t size)
 {
     p->n = 0;

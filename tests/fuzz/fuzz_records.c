@@ -10,7 +10,7 @@
 
 static volatile unsigned sink;
 
-/* Checks that an error names a byte offset, or that all accepted data can be read. */
+/* Checks that the error names a byte offset; without an error, reads all data. */
 static void use(dg_err e, const dg_records *r)
 {
     if (e) {

@@ -5,7 +5,7 @@
 #include "host/files/made.h"
 #include "host/files/replace.h"
 
-/* Decodes row by row into the input size of a network and compares with `whole`, the whole image (NULL: refused). */
+/* Decodes and resizes an image row by row, and compares with `whole` (NULL: the decoder refused the image). */
 static void fitted(const uint8_t *data, size_t size, const dg_decode_options *o, const dg_fitting *f,
                    const dg_image *whole)
 {

@@ -1,4 +1,4 @@
-/* Test files whose bytes are all computed from one letter, so that a reader detects a mixture of two files. */
+/* Test files: one letter determines all bytes of a file, so is_body() detects a mixture of two files. */
 #ifndef ATOMIC_FILES_H
 #define ATOMIC_FILES_H
 

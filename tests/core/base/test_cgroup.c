@@ -1,5 +1,5 @@
-/* Limits of cgroups, read from constructed cgroup trees of versions 1 and 2: limits of parent cgroups, paths of other
- * namespaces, reclaimable memory, quotas and processor sets. */
+/* Limits of cgroups, read from constructed cgroup trees of versions 1 and 2: limits of parent cgroups, paths in other
+ * cgroup namespaces, reclaimable memory, quotas and processor sets. */
 #include "core/base/cgroup.h"
 
 #include <stdint.h>

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* ---- System calls with injected faults, which replace the C library's functions ---- */
+/* ---- Wrappers of system calls that inject faults ---- */
 
 enum { ERRNO, SHORT, KILL_BEFORE, KILL_AFTER, HOOK };
 static struct {
@@ -360,7 +360,7 @@ static void vanish(void) { temp_remove(temp_path("vanishing")); }
 static void test_vanishing_directory(void)
 {
     dg_chunk p = body('v', 1000);
-    for (int k = 2; k <= 5; k++) { /* each system call after the creation of the temporary file, including the rename */
+    for (int k = 2; k <= 5; k++) { /* the system calls after the creation of the temporary file */
         mkdir(temp_path("vanishing"), 0700);
         fault.hook = vanish;
         DG_CHECK(armed_write(temp_path("vanishing/file"), &p, 1, k, HOOK, 0) == DG_IO);

@@ -1,5 +1,5 @@
-/* Outputs that are not regular files: descriptors, FIFOs, devices and links. The test includes outputs that the rule
- * for output files (dg_output_rule) refuses. */
+/* Outputs that are not regular files: descriptors, FIFOs, devices and links. Also tested: outputs that dg_output_rule
+ * refuses. */
 #include "core/base/file_io.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "test.h"
 
 static int number = -1; /* descriptor for the path "-" */
-static int asked;       /* number of calls of the rule for output files */
+static int asked;       /* number of calls of dg_output_rule */
 static dg_err answer;
 static const char *comes; /* path of a file that another process creates just before the rename, or NULL */
 

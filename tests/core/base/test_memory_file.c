@@ -1,4 +1,4 @@
-/* Streams into memory (dg_memory_open): their text, and errors when memory is exhausted. */
+/* Checks the text of streams into memory (dg_memory_open), and the error when memory is exhausted. */
 #include "core/base/memory_file.h"
 
 #include <stdlib.h>

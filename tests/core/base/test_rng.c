@@ -70,8 +70,8 @@ static void check_permutations(void)
         dg_permutation(q, n, 2, 2);
         DG_CHECK(n < 64 || memcmp(p, q, (size_t)n * sizeof *p) != 0);
     }
-    /* all 24 orders of four items are equally frequent: chi squared with 23 degrees of freedom, below the 99.9999th
-     * percentile */
+    /* all 24 orders of four items are equally frequent (chi-squared test, 23 degrees of freedom, 99.9999th
+     * percentile) */
     enum { RUNS = 48000 };
     int count[256] = {0}, orders = 0;
     double chi = 0;
@@ -103,7 +103,7 @@ static void check_bytes(void)
     }
 }
 
-/* Random numbers must keep these bits in all versions, so that old training runs can be resumed. */
+/* All versions must give the same random numbers, so that old training runs can be resumed. */
 static void check_frozen(void)
 {
     int32_t p[10];

@@ -14,7 +14,7 @@ typedef struct {
     dg_backend b; /* the first member, because a dg_backend pointer is cast to this struct */
     dg_backend *cpu;
     dg_err (*fuse)(dg_backend *, dg_plan *);
-    dg_err (*run)(dg_backend *, dg_plan *); /* runs the ops of a plan; if run is NULL, in plan order */
+    dg_err (*run)(dg_backend *, dg_plan *); /* runs the ops of a plan; NULL: they run in plan order */
     unsigned what;                          /* DG_FUSE_... flags for dg_fuse */
     int fused;
     unsigned long long random;

@@ -1,11 +1,11 @@
-/* Tests the branches of a plan: dependent launches in different branches wait, and no wait is superfluous. */
+/* Tests the branches of a plan: the waits between branches are sufficient, and none is superfluous. */
 #include "core/plan/branches.h"
 #include "ordered.h"
 #include "core/tune/conv_tiles.h"
 #include "kernels/cuda/planner.h"
 #include "machine.h"
 
-/* ---- The waits are sufficient: a step gives equal bits in every order that the waits allow ---- */
+/* ---- A step gives equal bits in every order of launches that the waits allow ---- */
 
 static int runs, swaps;
 
@@ -17,7 +17,7 @@ static bool ready(const dg_branched *at, const bool *done, int i)
     return !done[i];
 }
 
-/* Runs all launches. Each time, selects the last launch that can run (random 0), or a random one. */
+/* Runs all launches: of the launches that can run, always the last (random is 0) or a random one. */
 static dg_err in_any_order(dg_backend *b, dg_plan *p)
 {
     ordered *o = (ordered *)b;

@@ -25,7 +25,7 @@ static void check_layout(const dg_job *g)
             const dg_row *o = &a->row[k];
             if (o->kind == DG_OUTSIDE || end_of(o) <= r->offset || end_of(r) <= o->offset) continue;
             pairs++;
-            /* only tensors of kind DG_WORK may overlap: in different plans, or at different times of one plan */
+            /* only tensors of kind DG_WORK may overlap, if they are never live at the same time of the same plan */
             if (r->kind == DG_WORK && o->kind == DG_WORK &&
                 (r->plan != o->plan || r->last < o->first || o->last < r->first))
                 continue;
@@ -139,8 +139,8 @@ static void check_vgg16(dg_backend *on)
     for (int i = 0; i < g.arena.rows; i++)
         if (g.arena.row[i].kind != DG_OUTSIDE && end_of(&g.arena.row[i]) > end) end = end_of(&g.arena.row[i]);
     DG_CHECKF((end + 255) / 256 * 256 == g.arena.bytes, "%zu bytes, the last row ends at %zu", g.arena.bytes, end);
-    /* weights, gradients and two moments: each 138,357,544 values and the last bias's padding; then step state, metrics
-     * and counters */
+    /* four arrays (weights, gradients, two moments) of 138,357,544 floats and 96 bytes of padding; step state, metrics,
+     * counters */
     const size_t persistent = 4 * (138357544ul * 4 + 96) + 256 + sizeof(dg_metrics) * DG_RING + 256;
     DG_CHECKF(g.arena.persistent == persistent, "%zu bytes persist, not %zu", g.arena.persistent, persistent);
     DG_CHECK(g.arena.bytes > persistent + 4 * g.arena.row[first].bytes);

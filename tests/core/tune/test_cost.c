@@ -37,7 +37,7 @@ static int check_step(int row)
         for (int k = 0; k < c.kernels; k++, row++) {
             if (!DG_CHECKF(row < COUNTED && !strcmp(op, counted[row].op), "%s: no such row; %s", op, renew)) break;
             const dg_cost *one = &c.kernel[k];
-            /* new counts may change the number of blocks of a fused update */
+            /* the number of blocks of a fused update is not compared */
             const bool divided = p->launch[i].kind == DG_LAUNCH_UPDATE;
             DG_CHECKF((divided || one->blocks == counted[row].blocks) && !one->near, "%s: %g blocks, %g counted; %s",
                       op, one->blocks, counted[row].blocks, renew);

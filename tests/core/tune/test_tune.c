@@ -96,7 +96,7 @@ static void check_bad(void)
         "split=1\n");
 }
 
-/* Tiled variants compute int indices for up to 8 images beyond the batch. Tensors near the limit of an int therefore
+/* The int indices of tiled variants reach up to 8 images beyond the batch. Tensors near the limit of an int therefore
  * use variant direct. */
 static void check_largest(void)
 {

@@ -68,7 +68,7 @@ static void refuse(const edit *e, const char *why, dg_job *into)
     DG_CHECKF(code != DG_OK && !f.st && !f.info.config && strstr(dg_message(), path) && strstr(dg_message(), why),
               "expected \"%s\", got (%d) %s", why, (int)code, code ? dg_message() : "accepted");
     one_close(&f);
-    /* Reads a checkpoint without dg_checkpoint_open, like a caller that has already read the file. */
+    /* Loads a checkpoint without dg_checkpoint_open. */
     dg_st *st;
     if (!into || e->key || dg_st_read(path, 0, &st)) return;
     DG_CHECKF(dg_checkpoint_load(st, path, into) != DG_OK && strstr(dg_message(), why), "load: expected %s", why);
@@ -90,7 +90,7 @@ static void test_place(void)
         {"batch = 4\ndrop-last = no\n", 6, 1, 3, 12, false},
         {"seed = 1\nbatch = 4\n", 6, 1, 3, 11, false},
         {"", 6, 1, 3, 11, true},
-        {"batch = 4\n", 6, 1, 3, 0, true},    /* an imported checkpoint has no number of images */
+        {"batch = 4\n", 6, 1, 3, 0, true},    /* 0: an imported checkpoint does not store the number of images */
         {"batch = 4\n", 700, 1, 2, 11, true}, /* checkpoint of an earlier run with another dataset or batch size */
         {"batch = 4\n", 2, 1, 2, 11, false},
     };

@@ -1,5 +1,5 @@
 /* Checkpoints of classifiers, of standardised and whitened input, of all optimizers, and of running averages are
- * restored bit for bit. If the data of a file does not match the job, the error names this data. */
+ * restored bit for bit. If a file does not match the job, the error names the difference. */
 #include "failing.h"
 
 #include "checkpoint_files.h"

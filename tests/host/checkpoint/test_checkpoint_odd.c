@@ -7,7 +7,7 @@ static const char *const good = "good.safetensors", *const edited = "edited.safe
 enum { MOST = 9 };
 typedef struct {
     int layers;                 /* number of layers of the generator */
-    int64_t first, last, after; /* G's channels: of its input, before its last layer, and after its last layer */
+    int64_t first, last, after; /* channels of G's input, of the last layer's input, and of G's output */
     int64_t d;                  /* channels of D's first layer; 0: the file has no D */
     const char *prefix, *what;  /* what: expected error, or NULL if the file is accepted */
 } shapes;

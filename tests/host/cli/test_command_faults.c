@@ -93,7 +93,7 @@ static void count_warning(void *context, const char *text)
 }
 
 /* Runs `dcgan LINE` with its output in the file "said" and returns its exit code. The k-th call of this kind fails, and
- * with `more` all later calls fail. *there is set to whether the k-th call happened. */
+ * with `more` all later calls fail. Sets *there to true if the k-th call happened. */
 static int dcgan_with(const char *line, int kind, long k, bool more, bool *there)
 {
     dg_options o;

@@ -16,7 +16,7 @@ static struct {
     dg_backend is;           /* the unmodified functions of the CPU backend */
     long calls, first, last; /* number of calls so far; the calls with numbers from `first` to `last` fail */
     const char *call[CALLS]; /* names of the calls */
-    size_t room;             /* free bytes of device memory; 0: all memory of the machine */
+    size_t room;             /* size of the device memory in bytes; 0: no limit */
     bool asked, opened;
 } device;
 
@@ -69,7 +69,7 @@ static dg_err lost_query(dg_backend *b, int event, bool wait, bool *yes)
     return device.is.query(b, event, wait, yes);
 }
 
-/* Restores the CPU backend's `run` during a measurement, because this pointer identifies the CPU backend. */
+/* During a measurement, restores the CPU backend's `run`, by which the backend is recognised. */
 static dg_err lost_measure(dg_backend *b, struct dg_machine *m, int rounds)
 {
     dg_err e = answer("measure");
@@ -205,8 +205,8 @@ static void prepare(const row *c)
     DG_CHECKF(!c->before || dcgan(c->before) == 0, "%s: %s", c->before, dg_message());
 }
 
-/* Returns the number of earlier calls that equal call k in their name and in the names of the previous and the next
- * call. Of equal calls, the first fails once and the second permanently; the rest do not fail. */
+/* Counts the earlier calls that are like call k: equal names of the call, of its predecessor and of its successor. Of
+ * like calls, the first fails once, the second fails permanently, and all others succeed. */
 static int like(const char *const *call, long k)
 {
     int n = 0;
@@ -307,12 +307,12 @@ static void ends(void)
     } cases[] = {
         {"--data cats --model tiny.cfg --batch 3 --epochs 40 --optimizer sgd --lr 10 --lr-d 9 --out out", DG_NUMBERS,
          "the last checkpoint"},
-        /* sample grids at some epochs and at the last; no best checkpoint is saved if no test improves on the first */
+        /* sample grids at epochs 2 and 3; with a low learning rate, no later test improves on the first */
         {"--data cats --model tiny.cfg --batch 4 --epochs 3 --sample-every 2 --out out", DG_OK, ""},
         {"--data many --model tiny.cfg --batch 16 --epochs 3 --eval-every 2 --out out", DG_OK, ""},
         {"--data shapes --test 0.25 --model dropout.cfg --batch 5 --epochs 3 --lr 1e-9 --sample-every 0 --out out",
          DG_OK, ""},
-        /* a launch runs several steps, but never more steps than are requested */
+        /* a launch runs several steps; the last launch must end at step 23 */
         {"--data cats --model tiny.cfg --batch 1 --epochs 3 --steps 23 --out out", DG_OK, ""},
         /* more sample grids than --preview can show */
         {"--data cats --model tiny.cfg --batch 4 --epochs 4 --preview=blocks --out out", DG_OK, ""},

@@ -94,7 +94,7 @@ static void class_folders(void)
     }
     const uint64_t with_labels = d.fingerprint;
     dg_dataset_free(&d);
-    o.labelled = false; /* loading without labels gives the same images and the fingerprint of an unlabelled dataset */
+    o.labelled = false; /* without labels: equal images, and the fingerprint of an unlabelled dataset */
     if (loads(&o, &d)) {
         names_are(&d, "a-b/1.png a/1.png a/2.png a/deep/3.png c/1.png c/2.png");
         DG_CHECK(d.fingerprint == dg_dataset_fingerprint(&d, 1) && d.fingerprint != with_labels && !d.aside);

@@ -1,4 +1,4 @@
-/* Loads datasets while one call fails, alone or with all later calls. Images may be missing only with a warning. */
+/* Loads datasets while one call fails, alone or with all later calls. A missing image requires a warning. */
 #include "failing.h"
 
 #include "test.h"
@@ -48,7 +48,7 @@ static void is_loaded(dg_err e)
     DG_CHECKF(failing != MEMORY || !e || e == DG_DEVICE, "no memory is %d: %s", (int)e, dg_message());
     DG_CHECK(!e || (!d.pixels && !d.name && !d.skip && !d.label && !d.class_name));
     dg_dataset_free(&d);
-    /* If the list of skipped files exists, it is correct, and a later load from the cache gives an equal dataset. */
+    /* A list of skipped files is correct or absent. A later load from the cache gives an equal dataset. */
     char *list = o.skipped && failing == MEMORY ? temp_slurp(skipped, NULL) : NULL;
     DG_CHECKF(!list || (strstr(list, "b/note.txt\tneither") == list && strchr(list, '\n') == strrchr(list, '\n')), "%s",
               list);

@@ -134,7 +134,7 @@ static void damaged(void)
     }
     for (size_t i = 0; i < whole.bytes; i++) {
         whole.data[i] ^= (uint8_t)(1 << i % 8);
-        /* a cache file whose first bytes are damaged is neither used nor overwritten */
+        /* a damaged cache is not used; it is rebuilt if its first 16 bytes are intact */
         wrong += blob_save(&whole, o.cache) || !load(&o, 0) || (i >= 16 && !load(&o, 1));
         whole.data[i] ^= (uint8_t)(1 << i % 8);
     }

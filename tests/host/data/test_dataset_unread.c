@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <sys/syscall.h>
 
-/* The next `times` calls of open() (if `opening` is true) or of read() fail for files with this name. */
+/* For files with this name, the next `times` calls of open() or read() (opening is false) fail. */
 static struct {
     const char *name; /* NULL: no file; "*.png": all images */
     bool opening;
@@ -270,7 +270,7 @@ static void resuming(void)
     DG_CHECK(says("run"));
     runs(temp_text("--resume --epochs 4 --allow-data-change --out %s", run), 0, "");
     DG_CHECK(says("20 now"));
-    /* --allow-data-change made the remaining images the dataset of this run */
+    /* after --allow-data-change the run needs only the 20 images */
     runs(temp_text("--resume --epochs 5 --out %s", run), 0, "");
     DG_CHECK(says("") && !rename(temp_path("kept"), at("03.png")));
 }

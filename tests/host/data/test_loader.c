@@ -1,4 +1,4 @@
-/* The loader copies images of odd sizes to the device, in the order of each epoch, all at once or in windows. */
+/* The loader copies images of odd sizes to the device in each epoch's order: the whole dataset or windows of it. */
 #include "failing.h"
 
 #include <string.h>

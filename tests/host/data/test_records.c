@@ -64,7 +64,7 @@ static void idx_faults(void)
 {
     static const struct {
         const char *file;
-        int byte, value; /* value -1: the file ends at `byte`; -2: the file has one more byte */
+        int byte, value; /* value: new value of the byte; -1: the file ends at `byte`; -2: a byte is appended */
         const char *why;
     } fault[] = {
         {train_images, 0, 1, "/train-images-idx3-ubyte: byte 0: 01"},
@@ -252,7 +252,7 @@ static void odd_wishes(void)
     end();
 }
 
-/* Loads a changed file: succeeds (only if `may_load`), or gives an error with a file name and a byte offset. */
+/* Loads a changed file: the error must contain a file name and a byte offset. Success requires may_load. */
 static void survives(const char *what, size_t byte, bool may_load)
 {
     const dg_dataset_options o = wanted(4, 3);
@@ -268,8 +268,8 @@ static void survives(const char *what, size_t byte, bool may_load)
     dg_dataset_free(&d);
 }
 
-/* True if the checksum of a gzipped file covers byte n: every byte after the 10-byte header except the last byte of
- * compressed data, which has unused bits. */
+/* True if a change of byte n of a gzipped file must be detected. Excluded: the 10-byte header and the last compressed
+ * byte (unused bits). */
 static bool guarded(const blob *whole, size_t n, bool packed) { return packed && n >= 10 && n + 9 != whole->bytes; }
 
 static void damage(const char *name, const blob *whole, bool packed)

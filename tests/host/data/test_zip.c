@@ -1,4 +1,4 @@
-/* A zip file gives the same dataset as a folder with its images. Only the folder to unpack into is written. */
+/* A zip file gives the same dataset as a folder with its images. Unpacking writes only into the target folder. */
 #include "dataset_folder.h"
 #include "host/data/zip.h"
 

@@ -1,5 +1,5 @@
-/* Tests the rules of `dcgan doctor`, each with a log that triggers it and a log that does not. Some logs are recorded
- * and thinned to at least 10 rows per window (see docs/guide/doctor.md); logs with values near limits are generated. */
+/* Tests the rules of `dcgan doctor`, each with a log that triggers it and a log that does not. Some logs are recorded,
+ * then shortened (see docs/guide/doctor.md). Logs with values near limits are generated. */
 #include "core/base/file_io.h"
 #include "host/doctor/diversity.h"
 #include "host/figure/images.h"
@@ -202,7 +202,7 @@ static void check_silence(void)
     NOTHING("near to real images, and blurred", blurred, 1);
 }
 
-/* For each GAN loss, a spike must exceed the loss of random guessing. */
+/* Rule spikes ignores values below the loss of a discriminator that guesses, for each GAN loss. */
 static void check_losses(void)
 {
     for (int i = 0; i < DG_LOSS_KINDS; i++)
@@ -238,7 +238,7 @@ static void tell(void *context, const dg_finding *f)
     if (DG_CHECKF(notes < 16, "%d notes", notes)) notes += dg_finding_note(f, note[notes], sizeof note[notes]);
 }
 
-/* The first three findings of a rule are reported one by one, and all further ones together after the last row. */
+/* The first three findings of a rule are reported one by one. One message after the last row reports the others. */
 static void check_repeats(void)
 {
     char text[300];
@@ -323,7 +323,7 @@ static void put_grid(const char *name, const char *epoch, const char *diversity)
     DG_WORKS(dg_png_write(temp_path(name), &im, text, 2));
 }
 
-/* The doctor reads each grid file once, so later damage has no effect. It finds new grids and drops removed grids. */
+/* The doctor reads each grid file once, so later damage has no effect. Also tested: new and removed grids. */
 static void check_grids_once(void)
 {
     dg_grid_seen *grid = NULL;

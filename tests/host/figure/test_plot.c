@@ -1,4 +1,4 @@
-/* Lines and text are checked pixel by pixel, plots by regions that must or must not have colour. */
+/* Checks lines and text pixel by pixel, and which regions of a plot have colour. */
 #include "host/figure/draw.h"
 #include "host/run/log_curves.h"
 
@@ -220,7 +220,7 @@ static void curves_of_runs(void)
         dg_image im, again;
         if (!DG_WORKS(dg_curves(&dg_gan_recipe, rows, part[k], "a run", &im))) continue;
         DG_CHECK(im.W == 900 && im.H == 1000 && im.C == 3);
-        const int right = part[k] ? 500 : 420; /* column left of the plot's legend */
+        const int right = part[k] ? 500 : 420; /* x coordinate left of the legend */
         int n = colored(&im, blue, 66, right), m = colored(&im, green, 66, right);
         DG_CHECKF(part[k] ? n > 15 && m > 15 : n + m == 0, "%ld steps: %d and %d pixels", part[k], n, m);
         DG_CHECK(dg_curves(&dg_gan_recipe, rows, part[k], "a run", &again) == DG_OK);
@@ -229,7 +229,7 @@ static void curves_of_runs(void)
         free(again.pixels);
     }
     dg_image im;
-    for (int i = 0; i < N; i++) { /* columns of metrics without values give the same plot as no columns */
+    for (int i = 0; i < N; i++) { /* metrics that are NaN in all rows do not change the plot */
         rows[i].judged = true;
         for (int k = 0; k < DG_LOGGED; k++) rows[i].measure[k] = NAN;
     }

@@ -107,7 +107,7 @@ static void kitty(void)
     dg_image im = {60, 50, 3, malloc(60 * 50 * 3)}, back;
     unsigned long long state = 5;
     for (int i = 0; i < 60 * 50 * 3; i++) im.pixels[i] = (uint8_t)(127.5 + 127 * dg_test_random(&state));
-    const char *s = draw(&im, DG_TERMINAL_KITTY, 13); /* 13 columns have 130 pixels, so the image is enlarged twice */
+    const char *s = draw(&im, DG_TERMINAL_KITTY, 13); /* 13 columns have 130 pixels: enlarged by a factor of 2 */
     static uint8_t file[1 << 17];
     size_t bytes = 0;
     int pieces = 0, more = 1;
@@ -164,7 +164,7 @@ static void grids(void)
     DG_CHECK(dg_terminal_grid(pixels, 8, 3, 8, 8, DG_TERMINAL_BLOCKS, &text) == DG_OK);
     int lines = 0;
     for (const char *c = text; *c; c++) lines += *c == '\n';
-    DG_CHECKF(lines == 11, "%d lines", lines); /* 22 rows of pixels (two images, three gaps), two per line */
+    DG_CHECKF(lines == 11, "%d lines", lines); /* two rows of images need 22 rows of pixels; a line shows two */
     free(text);
     DG_CHECK(dg_terminal_grid(pixels, 8, 3, 1, 1, DG_TERMINAL_BLOCKS, &text) == DG_OK);
     free(text);

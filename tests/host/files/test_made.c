@@ -86,7 +86,7 @@ static void leave_a_run(const char *name)
     save_text(temp_text("%s/.epoch-0012.png.77-1.dcgan-tmp", name), "half a pic");
 }
 
-/* Files of runs in a dataset folder change neither dataset, fingerprint nor cache, and are not corrupt images. */
+/* Files of runs in a dataset folder change neither dataset, fingerprint nor cache, and do not count as corrupt. */
 static void same_set(void)
 {
     dg_dataset a, b;
@@ -118,7 +118,7 @@ static void same_set(void)
     leave_a_run("run-2");
     if (finds(&b, 20, 11, 25, 5)) DG_CHECK(b.fingerprint == a.fingerprint && b.cached);
     dg_dataset_free(&b);
-    unlink(cache); /* the cache is written with files of runs in the folder, and read with and without these files */
+    unlink(cache); /* the cache is valid with and without files of runs in the folder */
     if (finds(&b, 20, 11, 25, 5)) DG_CHECK(b.fingerprint == a.fingerprint && !b.cached);
     dg_dataset_free(&b);
     if (finds(&b, 20, 11, 25, 5)) DG_CHECK(b.fingerprint == a.fingerprint && b.cached);

@@ -14,7 +14,7 @@
 
 static char path[600];
 
-/* Returns which kind of dcgan file is at path. Sets *whole to the number of leading bytes that reveal the kind. */
+/* Returns the kind of dcgan file at `path`. Sets *whole to the length of the shortest prefix that reveals the kind. */
 static dg_made kind_here(size_t *whole)
 {
     size_t n;

@@ -39,7 +39,7 @@ static inline int decode_in_child(void *context, char *message)
     return (int)e;
 }
 
-/* Checks that an image is refused (why NULL: decoded) within `seconds` and `megabytes` of memory. Frees b. */
+/* Checks that an image is refused with reason `why` (NULL: decoded), within limits of time and memory. Frees b. */
 static inline void measured(blob *b, const char *what, const char *why, double seconds, long megabytes)
 {
     child_result r = in_child(decode_in_child, b, (size_t)256 << 20);

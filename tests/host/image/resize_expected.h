@@ -22,7 +22,7 @@ static const struct {
     {17, 19, 32, 0x09856f2b, 0xd76abb56},    {67, 64, 64, 0x28b7719c, 0x4ff3d5d5},
     {64, 67, 64, 0x012673c6, 0x7f2ee689},    {69, 64, 64, 0x8ec7d571, 0xc4015603},
 };
-/* CRC-32 of resized images of random sizes, after every 100 of 1,000 images. */
+/* CRC-32 of the first 100, 200, ..., 1,000 resized images of random sizes. */
 static const uint32_t many[10] = {
     0x4efc47e0, 0xf5a8cab7, 0x9a8c9b7a, 0x1a06b7ad, 0x19c25413,
     0xeb1b613d, 0x182169cd, 0x238bc71b, 0xb23338b2, 0xf5feacff,

@@ -1,4 +1,4 @@
-/* An image decoded row by row into the input size of a network equals the whole image resized, bit for bit. Decoding
+/* Decoding and resizing an image row by row gives equal bits to decoding the whole image and resizing it. Decoding
  * needs memory for a band of rows, unless the image is interlaced. */
 #include "decoding.h"
 

@@ -80,7 +80,7 @@ static void flat(void)
     }
 }
 
-/* Each output value is that of the source pixel at the output pixel's centre, as with PIL's NEAREST. */
+/* Each output pixel equals the source pixel at its centre, as with PIL's NEAREST. */
 static void nearest(void)
 {
     uint8_t row[] = {10, 20, 30};

@@ -193,7 +193,7 @@ static void exchange_halves(uint8_t *p)
     }
 }
 
-/* Gives the judge real images (two disjoint sets, one for the baseline) or degraded images. */
+/* Gives the judge 2 * COUNT real images or COUNT degraded images. */
 static void take(spoilt how, int first, dg_judged *out)
 {
     static uint8_t pixels[2 * COUNT * IMAGE];

@@ -83,7 +83,7 @@ static void check_usage(void)
     DG_NEAR(table.row[6].busy, 99.4, 1e-9);
 }
 
-/* The curves contain the published improvements of epoch time; the rule must stop at the published batch size. */
+/* From the published epoch times, the rule must select the published batch size. */
 static void check_epoch_time(void)
 {
     static const double vgg[][2] = {{32, 1},          {52, 1 - .3818}, {96, 1 - .4713},  {105.9, 1 - .52},

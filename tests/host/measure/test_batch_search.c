@@ -9,7 +9,7 @@ static dg_batch_table s;
 static dg_batch_limits limits;
 static int tried[64], tries, looks; /* tried: batch sizes, in the order of their first measurement */
 static double (*slower)(int look);  /* factor by which another program slows a measurement; NULL: none */
-static bool as_long_as_may_be;      /* true: each measurement takes the permitted maximum of time; false: one second */
+static bool as_long_as_may_be;      /* true: each measurement takes the maximum time; false: one second */
 static double seconds;              /* simulated seconds that the search has used */
 static curve *rate;
 static int fits;       /* largest batch size that fits into memory */
@@ -120,10 +120,10 @@ static const struct {
     {rising, ALL, 8, 65536, MANY, 0, 32, 6, 48, 48, "48: the fastest; larger sizes were not tried within 6 s", ""},
     /* the first batch size is measured even if this takes longer than the time limit */
     {rising, ALL, 8, 65536, MANY, 0, 32, 0.5, 8, 8, "(--seconds)", ""},
-    /* 3000 images: batch size 96 leaves exactly 32 steps per epoch, including a short one; 128 leaves 24 */
+    /* 3000 images: an epoch has 32 steps of batch size 96 (the last is short), or 24 of 128 */
     {rising, ALL, 8, 65536, 3000, 0, 32, 100, 96, 96,
      "96: the fastest; larger sizes leave fewer than 32 steps per epoch", ""},
-    /* batch size 96 leaves 31 steps per epoch; 80, which is 5/4 of 64, leaves 37 */
+    /* without short batches, an epoch has 31 steps of batch size 96, or 37 of 80 (5/4 of 64) */
     {rising, ALL, 8, 65536, 3000, 1, 32, 100, 80, 80, "80: the fastest; larger sizes leave fewer", "(--min-steps)"},
     {rising, 100, 8, 65536, 2048, 0, 16, 100, 96, 96, "96: the fastest; ", "128 does not fit: it needs 128.0 MB, and"},
     {rising, ALL, 8, 65536, 40, 0, 32, 100, 8, 8, "leaves 5 steps per epoch", "--min-batch 1"},

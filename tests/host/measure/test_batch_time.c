@@ -1,4 +1,4 @@
-/* Measures batch sizes on the CPU. Memory use equals the plan's, and all memory is released. */
+/* Measures batch sizes on the CPU. The planned memory is allocated, and all memory is released. */
 #include "host/measure/batch_time.h"
 
 #include "host/options/option_table.h"
@@ -72,7 +72,7 @@ static size_t check_size(dg_backend *b, int batch, double device_memory)
     return (size_t)row->memory;
 }
 
-/* Returns the device memory of a run with this batch size, with the dataset as a whole or as two windows. */
+/* Returns the bytes of device memory that a run with this batch size needs if `have` bytes exist. */
 static size_t needs(dg_backend *b, int batch, size_t have)
 {
     static dg_job job;
@@ -84,7 +84,7 @@ static size_t needs(dg_backend *b, int batch, size_t have)
     return needed;
 }
 
-/* The memory suffices for batch size 8, but not for 12: size 12 is never built on the device. */
+/* `mb` suffices for batch size 8, but not for 12. The search must not build a job of batch size 12. */
 static void check_search(dg_backend *b, double mb)
 {
     options.min_steps = 1;
@@ -129,7 +129,7 @@ int main(void)
     (void)check_size(b, 61, 0);
     const size_t whole = check_size(b, 7, 0);
     const size_t all = needs(b, 7, (size_t)-1);
-    DG_CHECK(check_size(b, 7, 1e-6 * ((double)all - 10000)) < whole - 10000); /* two windows of the dataset */
+    DG_CHECK(check_size(b, 7, 1e-6 * ((double)all - 10000)) < whole - 10000); /* the dataset does not fit as a whole */
     options.drop_last = true;
     (void)check_size(b, 8, 0);
     options.drop_last = false;

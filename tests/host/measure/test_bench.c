@@ -16,7 +16,7 @@ static void check_timing(void)
     DG_CHECK(dg_timing_median(&t) == 3 && t.best == 1);
     dg_timing_add(&t, 100);
     DG_CHECK(dg_timing_median(&t) == 5 && t.n == 3);
-    for (int i = 0; i < 200; i++) dg_timing_add(&t, 7); /* the median covers only the newest times */
+    for (int i = 0; i < 200; i++) dg_timing_add(&t, 7); /* the median ignores old times */
     DG_CHECK(dg_timing_median(&t) == 7 && t.best == 1 && t.n == 203);
 }
 

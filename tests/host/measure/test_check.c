@@ -124,7 +124,7 @@ static void equal_backends_agree(dg_type real)
     DG_CHECK(result.worst < 0.75 && (same || (result.worst > 0 && *result.where)));
     DG_CHECK(dg_check_plan(&m[0].g, &m[1].g, "none", NULL, &result) == DG_FAILED);
 
-    /* both jobs have advanced by a step: the reference by its own ops, the checked job by copied results */
+    /* both jobs have advanced by one step */
     dg_step_state s[2];
     for (int i = 0; i < 2; i++)
         DG_CHECK(m[i].b->get(m[i].b, &s[i], dg_job_memory(&m[i].g, m[i].g.row[DG_ROW_STATE]), sizeof s[i]) == DG_OK);
@@ -142,7 +142,7 @@ static void equal_backends_agree(dg_type real)
     machine_down(&m[1]);
 }
 
-/* For each image, the derivative of D along its gradient must equal the squared norm of the gradient. */
+/* For each image, the derivative of D along D's gradient must equal the gradient's squared norm. */
 static void penalty_identity(void)
 {
     static machine x;

@@ -1,5 +1,5 @@
-/* A whole GAN training step: equal bits for any number of threads, tensors in PyTorch's order, sampling in chunks, and
- * metrics. `dcgan replay` compares a step with PyTorch (tests/cli). */
+/* A GAN training step: equal bits for any number of threads, tensors in PyTorch's order, sampling, and metrics. `dcgan
+ * replay` compares a step with PyTorch (tests/cli). */
 #include "host/measure/check.h"
 #include "host/net/gan.h"
 #include "host/net/recipe.h"
@@ -372,7 +372,7 @@ static void penalties(void)
 }
 
 /* Compares the gradient of loss and gradient penalty with finite differences, for one value of each weight tensor of D.
- * The directional derivative of D along its gradient must equal the gradient's squared norm. */
+ * The derivative of D along D's gradient must equal the gradient's squared norm. */
 static void check_identity(const dg_model *m, const dg_job_options *o)
 {
     static machine x;

@@ -50,7 +50,7 @@ static void check_repeats(void)
     reads("[C.1]\nrepeat = 2\n", "C.1.1<input C.1.2<C.1.1");
     reads("[C.1]\n[C.2]\n[C.3]\nrepeat = 2\nrepeat_from = C.2\n[C.4]\nin = C.2\n",
           "C.1<input C.2.1<C.1 C.3.1<C.2.1 C.2.2<C.3.1 C.3.2<C.2.2 C.4<C.2.2");
-    /* each copy of a repeated block reads the previous copy; inputs from outside of the block stay the same */
+    /* each copy of a repeated block reads the previous copy; C.5 reads C.1 in both copies */
     reads("[C.1]\n[C.2]\n[C.3]\n[C.4]\nin = C.2\n[C.5]\nin = C.1\nrepeat = 2\nrepeat_from = C.3\n",
           "C.1<input C.2<C.1 C.3.1<C.2 C.4.1<C.2 C.5.1<C.1 C.3.2<C.5.1 C.4.2<C.5.1 C.5.2<C.1");
     reads("[C.1]\n[C.2]\nin = C.1\n[C.3]\nin = C.1\n", "C.1<input C.2<C.1 C.3<C.1");
@@ -118,7 +118,7 @@ static void check_limits(void)
     DG_CHECKF(parse(text) == DG_OK && m.net[0].layers == 128, "%s", dg_message());
     strcat(text, "[C.129]\n");
     mistake(text, "[C.129]: unknown section");
-    /* networks are ordered: first those that read the latent vector, then the rest as in the file; at most four */
+    /* networks that read the latent vector come first; at most four networks */
     snprintf(text, sizeof text,
              "%s[A.1]\nfilters = 1\nkernel = 1\n[AbCd.1]\nfilters = 2\nkernel = 1\n[z.1]\n"
              "in = latent\nfilters = 3\nkernel = 1\n[G.1]\nfilters = 4\nkernel = 1\n",
@@ -134,7 +134,7 @@ static void check_limits(void)
 
 static void check_shapes(void)
 {
-    /* stride 2 leaves the last padding unused; with kernel = 1, stride 2 skips pixels */
+    /* with stride 2, no output uses the last padding; with kernel = 1, stride 2 skips pixels */
     DG_WORKS(parse("[C.1]\nstride = 2\n[C.2]\nkernel = 1\nstride = 2\n"));
     DG_CHECK(m.net[0].layer[0].out.H == 4 && m.net[0].layer[0].out.W == 4 && m.net[0].layer[0].pad == 1);
     DG_CHECK(m.net[0].layer[1].out.H == 2 && m.net[0].layer[1].pad == 0 && m.net[0].layer[1].in.C == 5);

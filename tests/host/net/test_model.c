@@ -10,7 +10,7 @@
 static const dg_recipe *recipe;
 static dg_model m;
 
-/* Parses the standard 16x16 model with one piece of text replaced. */
+/* Parses the standard 16x16 model with `from` replaced by `to`. */
 static dg_err parse_with(const char *from, const char *to)
 {
     static char text[DG_MODEL_TEXT_MAX], out[2 * DG_MODEL_TEXT_MAX];
@@ -43,8 +43,8 @@ static void check_builtin(const char *name, int size, int width, int layers)
     DG_CHECK(m.net[DG_D].layer[1].module == 2 && m.net[DG_G].layer[1].module == 3);
 }
 
-/* Replaces the value of a key in [G.1]. Values in `good` are accepted; messages for values in `bad` state the range
- * `right`. Shape errors are ignored, because the parser checks keys first. */
+/* Replaces the value of a key in [G.1]. The parser accepts values in `good`. For values in `bad`, its message contains
+ * the range `right`. Shape errors are ignored, because the parser checks keys first. */
 static void range(const char *key, const char *was, const char *good, const char *bad, const char *right)
 {
     char from[64], to[64];

@@ -30,7 +30,7 @@ static void test_lines(void)
                   "row %zu: %s", i, out);
 }
 
-/* With norm = none, layers of D get start = gain and (except the last) a bias, instead of other start and bias. */
+/* With norm = none, layers of D have start = gain and, except the last, a bias. Keys with other values are removed. */
 static void test_none(void)
 {
     static const char text[] = "[D]\nbias = no\nstart = zero\n[D.1]\nnorm = batch\nstart = gain\ngain = "

@@ -1,5 +1,5 @@
 /* A recipe other than the GAN's: a network S of one layer learns that images are real. The metrics of S are in the log,
- * in progress lines, in curves.png and in the final message. Log and plots support the tables of all recipes. */
+ * in progress lines, in curves.png and in the final message. Log and plots support the metrics of all recipes. */
 #include "gather_signed.h"
 #include "host/figure/images.h"
 #include "host/rundir/log_text.h"
