@@ -33,8 +33,8 @@ typedef struct {
     void (*choose[DG_OP_KINDS])(dg_op *op, const dg_variant *asked);
 
     /* Functions that `dcgan bench` measures (kernels/ops/peak/peak.c). The function `fma` runs in the calling thread
-     * and returns the number of operations. The function `triad` computes out = left + right / 2, `read` the sum of
-     * `in`, both in all threads. The array size n must be a multiple of 4096. */
+     * and returns the number of operations. The function `triad` computes out = left + right / 2. The function `read`
+     * returns the sum of `in`. Both run in all threads. The array size n must be a multiple of 4096. */
     double (*fma)(int64_t loops, double *sink);
     void (*triad)(void *out, const void *left, const void *right, int64_t n);
     double (*read)(const void *in, int64_t n);

@@ -58,7 +58,7 @@ static size_t array_bytes(void)
     return bytes < least ? least : bytes > most ? most : bytes;
 }
 
-/* Bytes of the cores' private caches, where an op may find the previous op's results. The last-level cache is not
+/* Bytes of the cores' private caches, which may still contain the previous op's results. The last-level cache is not
  * included, because other programs or virtual machines share it. */
 static double cache_bytes(int threads) { return (double)cache_size(0) * threads; }
 

@@ -67,8 +67,8 @@ static dg_err record_piece(recording *r, int i)
         waits++;
     }
     if (b->branch && b->after[b->branch] < 0 && !waits++) TRY(c, r->p->name, cudaStreamWaitEvent(stream, r->begun, 0));
-    /* A launch may start early only if the stream's previous launch is also the plan's previous launch, because `early`
-     * (fused.h) refers to the plan's order. */
+    /* A launch overlaps its stream's previous launch only if this is also the plan's previous launch. The flag `early`
+     * (fused.h) assumes the plan's order. */
     const bool overlaps = dev_programmatic;
     dev_programmatic = overlaps && !waits && (!r->begun || (i > 0 && b->after[b->branch] == i - 1));
     const dg_err e = dg_gpu_enqueue_piece(c, r->p, i, stream);

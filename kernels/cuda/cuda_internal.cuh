@@ -24,7 +24,7 @@ typedef struct captured {
     struct captured *next;
 } captured;
 
-/* Maximum plan runs and kernel launches per graph. They limit the graph's memory and capture time. */
+/* Maximum plan runs and kernel launches per graph, to limit memory and capture time. */
 static constexpr int MOST_RUNS = 64, MOST_PIECES = 4096;
 
 typedef struct {
@@ -42,7 +42,7 @@ typedef struct {
     int next_stage;
     dg_chooser chooser;
     uint64_t written;
-    bool alone; /* true if the previous launch in the stream is not the previous launch of the plan */
+    bool alone; /* true while cuda_run_launch() runs a single launch */
     captured *graphs;
     /* streams for captures: branch[0] is stream[DG_COMPUTE]; the other streams are created on demand */
     cudaStream_t branch[DG_BRANCHES];
@@ -72,7 +72,7 @@ dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i, cudaStream_t stream
 /* Before a plan runs, renews the rounded copies of weights (fused.h) that the host or an unfused update has written. */
 dg_err dg_gpu_round(gpu *c, const dg_plan *p);
 
-/* Returns in *out the longest CUDA graph for at most n runs of a plan, or NULL if the next run uses no graph. */
+/* Sets *out to the longest CUDA graph of at most n plan runs, or to NULL if the next run uses no graph. */
 dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out);
 void dg_gpu_graphs_close(gpu *c);
 

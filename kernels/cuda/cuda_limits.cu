@@ -102,8 +102,8 @@ static __global__ void __launch_bounds__(THREADS) shared_kernel(float *out, int 
     if (sum != 0) *out = sum;
 }
 
-/* Each turn imitates a step of a loop over tiles. A turn loads from shared memory at an address that the previous turn
- * loaded, then runs two chains of dependent multiply-adds. LOOP: approximate instructions per turn. */
+/* Each turn imitates a step of a loop over tiles. The index of a turn's shared memory load is the previous turn's
+ * result. Two chains of dependent multiply-adds follow. LOOP: approximate instructions per turn. */
 static constexpr int LOOP = 2 + 2 * 4 + 3;
 static __global__ void __launch_bounds__(512) loop_kernel(float *out, int turns)
 {
@@ -152,7 +152,7 @@ static cudaError_t launches(job *j)
 }
 
 enum kind { FMA, BF16, FP16, TRIAD, READ, CACHE, FEW_CACHE, FEW_MMA, SHARED_READ, LOOPS };
-/* kind LOOPS + n is loop_kernel with n warps per scheduler */
+/* LOOPS + n: loop_kernel with n warps per scheduler */
 
 static void launch(job *j, kind k, int turns)
 {
@@ -218,7 +218,7 @@ static cudaError_t rate(job *j, kind k, double *best)
     return cudaSuccess;
 }
 
-/* Kernels that are timed in a chain: an empty kernel, one that starts early, and one that elects a last block. */
+/* Kernels for timing consecutive launches. AFTER: starts early; LAST: elects a last block. */
 enum link { EMPTY, AFTER, LAST };
 static void launch_link(job *j, link k)
 {

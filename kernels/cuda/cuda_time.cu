@@ -94,8 +94,8 @@ static dg_err time_pieces(timed *t, int n, double *ms)
     return e == cudaSuccess ? DG_OK : dg_gpu_report(c, t->op ? t->op->name : t->plan->name, "timing", e);
 }
 
-/* Stores the time of launch i in ms[i], then moves each time to the index of the launch's main op. The last launch is
- * moved first, because the index of a main op is at least the launch's index. */
+/* Stores each launch's time in ms at the index of the launch's main op. The loop runs backwards, because a main op's
+ * index is at least its launch's index. */
 static dg_err cuda_time_plan(dg_backend *b, struct dg_plan *p, double *ms)
 {
     timed t = {(gpu *)b, nullptr, p};

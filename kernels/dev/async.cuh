@@ -3,8 +3,8 @@
 #ifndef DG_ASYNC_CUH
 #define DG_ASYNC_CUH
 
-/* Copies 16 bytes from global to shared memory; if !ok, writes 16 zero bytes and does not read src. The copy is
- * complete after cp_async_commit() and cp_async_wait(), or at once before sm_80. dst and src are 16-byte aligned. */
+/* Copies 16 bytes from global to shared memory; if !ok, writes 16 zero bytes and does not read src. The copy ends after
+ * cp_async_commit() and cp_async_wait(); before sm_80, it is synchronous. dst and src are 16-byte aligned. */
 __device__ __forceinline__ void cp_async16(void *dst, const void *src, bool ok)
 {
 #if __CUDA_ARCH__ >= 800

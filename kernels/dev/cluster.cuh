@@ -4,7 +4,7 @@
 #ifndef DG_CLUSTER_CUH
 #define DG_CLUSTER_CUH
 
-/* A barrier of all threads of the cluster; writes before it are visible after it. */
+/* Waits for all threads of the cluster and makes their earlier writes visible to the cluster. */
 __device__ __forceinline__ void cluster_sync()
 {
 #if __CUDA_ARCH__ >= 900
@@ -13,7 +13,7 @@ __device__ __forceinline__ void cluster_sync()
 #endif
 }
 
-/* The shared memory of block `rank` at the calling block's address `own`. load() reads four aligned floats. */
+/* Reads the shared memory of block `rank` at the same offset as `own`. load() reads four aligned floats. */
 struct cluster_memory {
     uint32_t start;
 

@@ -7,11 +7,10 @@
  * values and device pointers, also inside structs. KLAUNCH raises the kernel's limit of dynamic shared memory.
  *
  * KLAUNCH_AFTER is a programmatic dependent launch on sm_90 and up: blocks may start while the previous launch still
- * runs. Every thread must call grid_dependency_wait() before it reads what earlier launches wrote or writes what
- * earlier launches read. Before grid_dependency_wait(), a kernel may compute indices, write shared memory, and load
- * data that the previous launch does not write (grid_early_load, cp_async16_early). After the wait,
- * grid_dependents_launch() lets the next launch start. Data that other launches write must not be read through
- * __restrict__ or __ldg. KLAUNCH_AFTER equals KLAUNCH if dev_programmatic is false, and after a copy or an event.
+ * runs. Every thread must call grid_dependency_wait(). Before this call, a kernel may only compute indices, write
+ * shared memory, and load data that the previous launch does not write (grid_early_load, cp_async16_early). After the
+ * wait, grid_dependents_launch() lets the next launch start. Data that other launches write must not be read through
+ * __restrict__ or __ldg. After a copy or an event, or if dev_programmatic is false, KLAUNCH_AFTER equals KLAUNCH.
  * KLAUNCH_CLUSTER (sm_90) is KLAUNCH_AFTER for clusters: up to 8 blocks with equal x and y (cluster.cuh).
  *
  * Errors: the dispatcher sets dev_op = op->name before an op's launches and calls dev_take_fault() after the launches.

@@ -10,9 +10,10 @@
  * Warpgroup Level Matrix Shared Memory Layout"). K-major: each row of a core matrix stores 8 consecutive k of a row of
  * A or a column of B. MN-major (TRANS_B): each row of a core matrix stores 8 adjacent columns of B for one k. Strides
  * are multiples of 16 bytes: LBO ("leading dimension byte offset") is the distance of k and k + 8; SBO ("stride
- * dimension byte offset") is the distance of rows or columns i and i + 8. Layouts: K-major
- * ((8,m),(T,2k)):((1T,SBO),(1,LBO)), MN-major ((T,1,m),(8,k)):((1,T,SBO),(1T,LBO)), as in CUTLASS's make_gmma_desc for
- * INTERLEAVE. A matrix starts at any multiple of 16 bytes ("Register Fragments and Shared Memory Matrix Layouts"). */
+ * dimension byte offset") is the distance of A's rows, or B's columns, i and i + 8. Layouts in the notation of CUTLASS
+ * (make_gmma_desc, INTERLEAVE): K-major ((8,m),(T,2k)):((1T,SBO),(1,LBO)), MN-major
+ * ((T,1,m),(8,k)):((1,T,SBO),(1T,LBO)). A matrix starts at any multiple of 16 bytes ("Register Fragments and Shared
+ * Memory Matrix Layouts"). */
 #ifndef DG_DEV_WGMMA_CUH
 #define DG_DEV_WGMMA_CUH
 
@@ -33,7 +34,7 @@ struct dev_matrix {
         const uint32_t first = dev_shared_address(start) >> 4 | (uint32_t)next_k << 16;
         return {(uint64_t)next_mn << 32 | __shfl_sync(0xffffffffu, first, 0)};
     }
-    /* Returns the descriptor of the matrix `units` * 16 bytes after this matrix. */
+    /* Returns the descriptor for a start address that is `units` * 16 bytes higher. */
     __device__ __forceinline__ dev_matrix at(int units) const { return {bits + (uint32_t)units}; }
 };
 

@@ -5,13 +5,12 @@
  * consecutive, and the next plane starts `pitch` units after it.
  *
  * A fragment load reads eight adjacent positions (128 bytes) of a plane. It has no bank conflicts at any first
- * position, so every tap of a convolution can use one copy of a plane. Operands are stored by eight threads at a time:
- * 4 positions of 2 planes. The eight units are in different banks if pitch % 8 is 4. If pitch % 8 is 0, position p of
- * an odd plane is stored at index p ^ 4 to avoid bank conflicts.
+ * position, so every tap of a convolution can use one copy of a plane. Eight threads at a time store 4 positions of 2
+ * planes. The eight units are in different banks if pitch % 8 is 4. If pitch % 8 is 0, position p of an odd plane is
+ * stored at index p ^ 4 to avoid bank conflicts.
  *
- * If a sum runs over channels, its operands are read by rows: a row of the matrix is a position. If a sum runs over
- * positions, its operands are read by columns: a row of the matrix is a channel. In the layout of mma_bf16
- * (tensor.cuh), g = lane / 4 and t = lane % 4. */
+ * For sums over channels, operands are read by rows: a matrix row is a position. For sums over positions, operands are
+ * read by columns: a matrix row is a channel. In the layout of mma_bf16 (tensor.cuh), g = lane / 4 and t = lane % 4. */
 #ifndef DG_MMA_CUH
 #define DG_MMA_CUH
 
@@ -24,22 +23,21 @@ static __device__ __forceinline__ int dg_warp_lane() { return (int)threadIdx.x %
 /* Returns v. The shuffle by all lanes prevents ptxas from recomputing v from threadIdx in loops. */
 static __device__ __forceinline__ int dg_settled(int v) { return __shfl_xor_sync(0xffffffffu, v, 0); }
 
-/* For reads by rows, each lane passes the address of one 16-byte unit of A (16 positions) or B (twice 8 positions). */
+/* For reads by rows: row and plane of the unit of A or B whose address this lane passes. */
 static __device__ __forceinline__ int dg_row_of_a() { return dg_warp_lane() % 16; }
 static __device__ __forceinline__ int dg_plane_of_a() { return dg_warp_lane() / 16; }
 static __device__ __forceinline__ int dg_row_of_b() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
 static __device__ __forceinline__ int dg_plane_of_b() { return dg_warp_lane() / 8 % 2; }
 
-/* For reads by columns, A and B are 2 planes (16 channels) x 16 positions. Each lane passes the address of one 16-byte
- * unit. The functions dg_column... return the unit's position (below 16) and plane. */
+/* For reads by columns: position (0 to 15) and plane of the unit of A or B whose address this lane passes. */
 static __device__ __forceinline__ int dg_column_of_a() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
 static __device__ __forceinline__ int dg_column_of_b() { return dg_warp_lane() % 16; }
 static __device__ __forceinline__ int dg_columns_plane_of_a() { return dg_warp_lane() / 8 % 2; }
 static __device__ __forceinline__ int dg_columns_plane_of_b() { return dg_warp_lane() / 16; }
 
-/* Tensor-core products of one warp (mma.sync); wgmma.cuh declares equal members for warpgroups. `there`: the
- * architecture supports the products. `fused`: fused kernels use the products. `scaled`: operands are multiplied by a
- * power of two before rounding, and sums are divided by it. `k`: products that one instruction adds to each sum. */
+/* Tensor-core products of one warp (mma.sync); wgmma.cuh has the counterpart for warpgroups. `there`: the architecture
+ * supports the products. `fused`: fused kernels use the products. `scaled`: operands are multiplied by a power of two
+ * before rounding, and sums are divided by it. `k`: products that one instruction adds to each sum. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define DG_MMA_BEFORE_SM_80 1
 #else
@@ -51,7 +49,7 @@ struct dg_mma_bf16 {
     /* position p of an odd plane of weights is stored at p ^ swap; spacing: unused units after each plane */
     static constexpr int swap = 4, spacing = 0;
 
-    /* Addresses of the units of A (in a patch of type P) and B that a lane loads. Only wgmma.cuh uses B's strides. */
+    /* Addresses of a lane's units of A (in a patch of type P) and B. Only wgmma.cuh uses the strides of b_at(). */
     template <class P> using place_of_a = const uint4 *;
     using place_of_b = const uint4 *;
     template <class P> static __device__ __forceinline__ const uint4 *a_at(const uint4 *unit) { return unit; }
@@ -98,7 +96,7 @@ struct dg_mma_fp16 : dg_mma_bf16 {
 
 static __device__ __forceinline__ float dg_power_of_two(int n) { return __int_as_float((127 + n) << 23); }
 
-/* A warp's 16*MI x 8*NJ sums. c[i][j]: rows 16i + g and 16i + g + 8, columns 8j + 2t and 8j + 2t + 1. */
+/* A warp's 16*MI x 8*NJ sums. c[i][j]: this lane's part of the 16x8 sums at row 16i, column 8j (layout of mma_bf16). */
 template <class E, int MI, int NJ> struct dg_sums {
     float c[MI][NJ][4];
 
@@ -128,8 +126,8 @@ template <class E, int MI, int NJ> struct dg_sums {
 #pragma unroll
             for (int j = 0; j < NJ; j++) E::multiply(c[i][j], a[i], {b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]});
     }
-    /* Stores this lane's results of row i * 8 + lane / 4, in columns n, n + 1, n + 8, n + 9, ... that are less than
-     * `columns`. WHOLE: all columns exist. */
+    /* Stores this lane's results of row i * 8 + lane / 4, in columns n, n + 1, n + 8, n + 9, ... below `columns`.
+     * WHOLE: all columns exist. */
     template <bool WHOLE = false> __device__ __forceinline__ void store(float *row, int i, int n, int columns) const
     {
         row += n;

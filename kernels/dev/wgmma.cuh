@@ -1,7 +1,7 @@
 /* bf16 products by warpgroups: the counterpart of mma.cuh for Hopper. A warpgroup computes 64 rows of results, 16 per
- * warp. Operand B is read from shared memory. Operand A is read from shared memory if eight adjacent positions are
- * contiguous. In small cells (4x4 positions), operand A is loaded into registers first. Planes of weights are spaced so
- * that stores of 2 planes x 4 positions use different banks. */
+ * warp. Operands are read from shared memory. Exception: with cells of 4x4 positions, operand A is loaded into
+ * registers, because eight positions are not contiguous. Planes of weights are spaced so that stores of 2 planes x 4
+ * positions use different banks. */
 #ifndef DG_WGMMA_CUH
 #define DG_WGMMA_CUH
 
@@ -17,8 +17,8 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
     static __device__ __forceinline__ void publish() { wgmma_publish(); }
     template <class Sums> static __device__ __forceinline__ void finish(Sums &sums) { wgmma_wait(sums.c); }
 
-    /* Descriptors of A and B, or this lane's 16-byte unit of A if A is read through registers. Each block builds its
-     * descriptors only once. next_k, next_n: strides of the weights (dev_wgmma.cuh). */
+    /* Descriptors of A and B. If A is read through registers: address of this lane's 16-byte unit of A. Each block
+     * builds its descriptors only once. next_k, next_n: strides of the weights (dev_wgmma.cuh). */
     template <class P> using place_of_a = typename std::conditional<P::small, const uint4 *, dev_matrix>::type;
     using place_of_b = dev_matrix;
     template <class P> static __device__ __forceinline__ place_of_a<P> a_at(const uint4 *unit)
@@ -32,8 +32,8 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
     }
 
     /* Computes sums[q] += a * b for all q and TAPS taps; finish() waits for these products. P: type of the input patch
-     * in shared memory. The operands of tap t of sums[q] start moved_a + at_a(t, q) units after `a` and moved_b +
-     * at_b(t, q) units after `b`. */
+     * in shared memory. Operands of tap t of sums[q], in units: moved_a + at_a(t, q) after `a`, moved_b + at_b(t, q)
+     * after `b`. */
     template <class P, bool TRANS_B, int TAPS, int Q, int NJ, class AtA, class AtB>
     static __device__ __forceinline__ void products(float (&sums)[Q][NJ][4], place_of_a<P> a, int moved_a, dev_matrix b,
                                                     int moved_b, AtA at_a, AtB at_b)
@@ -57,8 +57,8 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
         wgmma_commit();
     }
 
-    /* For a weight gradient, computes sums[s] += a[k] * b for all k and s. The operands a[k] are in registers. The
-     * operand b of a product is N-major and starts at(k, s) units after `b`. */
+    /* For weight gradients: sums[s] += a[k] * B(k, s) for all k and s. The operands a[k] are in registers. B(k, s) is
+     * N-major and starts at(k, s) units after `b`. */
     template <int K, int S, int NJ, class At>
     static __device__ __forceinline__ void products_of_columns(float (&sums)[S][NJ][4], const uint32_t (&a)[K][4],
                                                                dev_matrix b, At at)

@@ -59,15 +59,15 @@ static __device__ __forceinline__ dg_channel dg_channel_of(const dg_prologue &s,
     return {scale, -scale * total[C], scale * (mean * total[C] - total[0])};
 }
 
-/* Returns the value of prologue plain or norm for one input. The value is max(z, factor z), because factor is from 0 to
- * 1 (1 for plain). */
+/* Returns the value of prologue plain or norm for one input. The factor is at most 1 (plain: 1), so the value is max(z,
+ * factor z). */
 static __device__ __forceinline__ float dg_one_value(const dg_channel &k, float x, float factor)
 {
     const float z = k.scale * x + k.shift;
     return fmaxf(z, factor * z);
 }
-/* dg_bent_value computes dg_one_value in one operation less. k: coefficients from dg_channel_bent, which multiplies
- * them by (1 + factor) / 2; bend: (1 - factor) / (1 + factor). */
+/* dg_bent_value computes dg_one_value with one operation fewer. k: result of dg_channel_bent; bend: (1 - factor) / (1 +
+ * factor). */
 static __device__ __forceinline__ dg_channel dg_channel_bent(const dg_channel &k, float factor)
 {
     const float unit = 0.5f * (1 + factor);
@@ -104,7 +104,7 @@ static __device__ __forceinline__ void dg_store_four(void *x, int64_t at, bool r
                 dg_pack<uint32_t, 2>{{to_bf16x2(v.v[0], v.v[1]), to_bf16x2(v.v[2], v.v[3])}});
 }
 
-/* A prologue's coefficients for a thread's four channels, recomputed only for a new group of images. */
+/* A prologue's coefficients for four channels. of_group() recomputes them if the group of images changes. */
 struct dg_four {
     const dg_prologue &s;
     const int c, C;
@@ -164,10 +164,9 @@ static __device__ __forceinline__ float dg_epilogue_act_dx(const dg_epilogue &s,
     return y > 0 || s.act == DG_ACT_NONE ? v : s.act == DG_ACT_RELU ? 0 : s.slope * v;
 }
 
-/* Returns the address of a block's two partial sums for channel c. For epilogue stats, the partial sums are the mean
- * and the sum of squared deviations; for epilogue norm_dx, sum g and sum g (pre - mean). The blocks of a statistics
- * group have consecutive numbers. Epilogue stats also stores a count per block and column of tiles: the number of
- * values per channel, at least 1. */
+/* Returns the address of a block's two partial sums for channel c. Epilogue stats: mean and sum of squared deviations;
+ * norm_dx: sum g and sum g (pre - mean). The blocks of a statistics group have consecutive numbers. Epilogue stats also
+ * stores the number of values per channel (at least 1) for each block and column of tiles. */
 static __host__ __device__ __forceinline__ float *dg_parts_of(float *parts, int block, int c, int C)
 {
     return parts + 2 * ((int64_t)block * C + c);
@@ -183,9 +182,9 @@ struct dg_merged {
     float n, shift[2], a[2], b[2];
 };
 
-/* All threads of a block merge the partial sums of blocks first .. first + count - 1. The threads are divided into
- * slots: slot s adds blocks s, s + slots, ..., and slot 0 returns the result. While the last block merges, the rest of
- * the GPU is idle. Short code and loads in batches of eight reduce the latency of the merge. */
+/* Merges the partial sums of blocks first .. first + count - 1. Called by all threads of a block. The threads are
+ * divided into slots: slot s adds blocks s, s + slots, ..., and slot 0 returns the result. While the last block merges,
+ * the rest of the GPU is idle. Short code and loads in batches of eight reduce the latency of the merge. */
 template <int NT>
 static __device__ __forceinline__ dg_merged dg_merge_parts(bool stats, float *parts, const float *rows, int first,
                                                            int count, int c, int C, int lanes, float *room)
@@ -264,8 +263,8 @@ static __device__ __forceinline__ void dg_epilogue_write(const dg_epilogue &s, i
     }
 }
 
-/* Returns true in the block that comes last in its cluster or, without clusters, in its column of tiles. All threads of
- * a block must call this function after they have stored the block's partial sums. block: its number in the group. */
+/* Returns true in the last block of a cluster, or of a column of tiles if there are no clusters. All threads of a block
+ * must call this function after they have stored the block's partial sums. block: its number in the group. */
 static __device__ __forceinline__ bool dg_epilogue_last(const dg_epilogue &s, unsigned *counters, int block, int group,
                                                         int clusters, int per_group)
 {
@@ -279,7 +278,7 @@ static __device__ __forceinline__ bool dg_epilogue_last(const dg_epilogue &s, un
  * sums. Called by the NT threads of a block for which dg_epilogue_last returned true. The last block of a column of
  * tiles finishes the epilogue. Returns true in the last block of the launch. NT and channels are powers of two.
  * `scratch`: dg_epilogue_bytes() bytes (fuse_launch.h); the partial sums are at its start.
- * `counters`: the dg_epilogue_counters() counters of this column of tiles.
+ * `counters`: counters of this column of tiles (number: dg_epilogue_counters()).
  * `clusters`: number of clusters per group (dg_epilogue_clusters). `values`: number of values per channel and group.
  * `room`: 5 * NT floats of shared memory, free after the main loop. */
 template <int NT>

@@ -85,8 +85,8 @@ static unsigned *counters_of(const dg_plan *p, const dg_launch *l)
     return (unsigned *)(void *)((char *)p->arena->base + p->arena->row[p->row_counters].offset) + l->counter;
 }
 
-/* True if the two launches before l are known and write no weights. PTX guarantees that l sees the writes of these
- * launches only after grid_dependency_wait(). */
+/* True if the two launches before l are known and write no weights. Before grid_dependency_wait(), l may not see the
+ * writes of these launches. */
 static bool weights_stay(const dg_plan *p, const dg_launch *l)
 {
     for (int back = 1; back <= 2; back++)
@@ -205,7 +205,7 @@ dg_fused_head dg_fused_head_of(const dg_plan *p, const dg_launch *l)
     return h;
 }
 
-/* Returns the distance, in values, from a network's first gradient to the gradient that op `dw` computes. */
+/* Returns the offset, in values, of op dw's result from the network's first gradient. */
 static int64_t distance(const dg_plan *p, const dg_op *adam, const dg_op *dw)
 {
     const dg_row *first = dg_plan_row(p, adam, dg_operand_index(adam->kind, "g")),

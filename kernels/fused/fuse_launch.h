@@ -15,8 +15,8 @@ dg_fused_size dg_fused_mma_size(dg_op_kind kind, const dg_fused_conv *f, const d
 dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f);
 dg_fused_size dg_fused_dense_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
-/* Launch of a fused convolution on tensor cores. `per_group` and `blocks`: blocks per statistics group and in total,
- * for one column of tiles and one part of a split sum. `channels`: channels in the largest part of the sum. `merged`:
+/* Launch of a fused convolution on tensor cores. `per_group`, `blocks`: blocks per statistics group and in total. Both
+ * count one column of tiles and one part of a split sum. `channels`: channels in the largest part of the sum. `merged`:
  * partial sums per group that the epilogue merges. `shared`: bytes of dynamic shared memory. */
 typedef struct {
     int groups, per_group, blocks, columns, channels, merged;
@@ -25,8 +25,8 @@ typedef struct {
 } dg_fused_mma_grid;
 dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
-/* Returns the number of clusters per statistics group whose partial sums an epilogue (fuse.cuh) merges first, or 0 if
- * one block can load all partial sums. `per_group`: blocks per group and column of tiles. `channels`: channels per
+/* Returns the number of clusters per statistics group, or 0 if one block merges all partial sums. Each cluster first
+ * merges its own partial sums (fuse.cuh). `per_group`: blocks per group and column of tiles. `channels`: channels per
  * tile. */
 enum { DG_EPILOGUE_CLUSTER = 16, DG_EPILOGUE_VALUES = 128 * 64 };
 static inline DG_HD int dg_epilogue_clusters(int per_group, int groups, int channels)
