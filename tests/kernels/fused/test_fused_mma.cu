@@ -22,7 +22,7 @@ static const std::vector<tile> tiles[] = {{DG_MMA_FWD_TILES(F) DG_MMA_DX_TILES(D
 #undef F
 #undef D
 
-/* Returns a tile of the list: k wraps around at the end of the list. */
+/* Returns tile k modulo the number of tiles that match the other arguments. */
 static const tile *tile_of(int list, int dir, bool small, int k)
 {
     std::vector<const tile *> mine;

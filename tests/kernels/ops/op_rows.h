@@ -18,7 +18,7 @@ typedef struct {
 } op_bound;
 
 typedef struct op_row {
-    int variations; /* number of variations of values and attributes; 0: one */
+    int variations; /* number of variations of values and attributes; 0 means 1 */
     int usual;      /* index of the variation that runs if only the shape matters */
     bool turns;     /* true: shape s runs only with variation s % variations; false: with all */
     op_shape *shapes;

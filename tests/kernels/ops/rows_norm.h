@@ -99,8 +99,8 @@ static op_bound frozen_bound(const dg_op *want, const char *result, double eps)
     return (op_bound){strcmp(result, "mean") == 0 ? 0 : 2 * eps, 0};
 }
 
-/* The tolerance of dx follows its largest term, because terms cancel. dgamma and dbeta are sums of values near 1, so
- * their error grows with the number of terms. */
+/* The tolerance of dx is relative to its largest term, because terms cancel. dgamma and dbeta are sums of values near
+ * 1, so their error grows with the number of terms. */
 static op_bound norm_bound(const dg_op *want, const char *result, double eps)
 {
     if (strcmp(result, "y") == 0) return (op_bound){8 * eps, 8 * eps};
