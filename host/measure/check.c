@@ -202,7 +202,7 @@ dg_err dg_check_plan(dg_job *reference, dg_job *other, const char *name, FILE *t
     return e;
 }
 
-/* Largest |squares[n] - |v_n|^2| / |v_n|^2 of N images with `each` values; NaN counts as infinite. */
+/* Returns the largest relative difference of squares[n] and |v_n|^2; infinity if one is NaN. v: (N, each) values. */
 static double off_identity(const void *v, const void *squares, dg_type type, int N, size_t each)
 {
     double worst = 0;

@@ -22,11 +22,11 @@ typedef struct {
 dg_err dg_check_plan(dg_job *reference, dg_job *other, const char *plan, FILE *to, dg_check_result *result);
 
 /* Compare two implementations of a plan's op on the present values in the job's memory. *worst: largest ratio of a
- * difference to its limit. The op's outputs may come from either implementation. */
+ * difference to its limit. Afterwards the op's outputs may be those of either implementation. */
 dg_err dg_check_op(dg_job *job, const dg_plan *p, const dg_op *reference, const dg_op *other, double *worst);
 
-/* Compare each fused launch (fused.h) of a plan with the unfused ops that the launch replaces, which job `plain` runs
- * on the same kind of backend. Before each launch, the launch's inputs are made equal in both jobs, except partial
+/* Compare each fused launch (fused.h) of a plan with the unfused ops that the launch replaces. Job `plain` runs these
+ * ops on the same kind of backend. Before each launch, the launch's inputs are made equal in both jobs, except partial
  * results that a fused launch leaves for the next launch. The limit for a tensor is a relative Euclidean distance of
  * 1e-5 plus the rounding error of one operand. Parameters are those of dg_check_plan; result->ops counts launches. */
 dg_err dg_check_fused(dg_job *plain, dg_job *fused, const char *plan, FILE *to, dg_check_result *result);

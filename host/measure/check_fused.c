@@ -19,7 +19,7 @@ static const dg_op *same_op(const dg_plan *p, const char *name)
     return NULL;
 }
 
-/* True for rows that a fused plan fills with other values: the unfinished result of op norm_act_dx, and its scratch. */
+/* True for rows whose values differ in a fused plan: the result and the scratch of a fused op norm_act_dx. */
 static bool differs(const dg_plan *fused, int row)
 {
     for (int i = 0; i < fused->ops; i++)
@@ -54,7 +54,7 @@ static bool pair_of(const sides *s, const dg_op *fused, int k, pair *out)
     return true;
 }
 
-/* Expand bf16 (first half of `host`) to fp32 in place, because the unfused ops store fp32 (fused.h). */
+/* Expand the bf16 values at the start of `host` to fp32 in place, because the unfused ops store fp32 (fused.h). */
 static void widen(void *host, size_t bytes)
 {
     for (size_t i = bytes / sizeof(float); i-- > 0;) {
@@ -84,7 +84,7 @@ static dg_err fetch(const sides *s, int side, const pair *p, void *host)
 }
 
 /* Copy from one job to the other the arena rows that an op reads or overwrites. If the fused job stores a row rounded,
- * both jobs receive rounded values, because the check must not measure rounding in memory. */
+ * both jobs receive rounded values, so that this rounding causes no difference. */
 static dg_err hand_over(const sides *s, const dg_op *fused)
 {
     dg_err e = DG_OK;
@@ -144,7 +144,7 @@ static dg_err compare(const sides *s, const dg_launch *l, const dg_op *fused, do
     return e;
 }
 
-/* True if the launch reads a gradient that an earlier launch stored rounded, and that the check rounds again. */
+/* True if the launch reads a gradient that was rounded twice: by an earlier launch, and by the check. */
 static bool reads_rounded_twice(const dg_plan *fused, const dg_launch *l)
 {
     for (int i = l->first; i < l->first + l->count; i++)

@@ -117,7 +117,7 @@ static dg_err time_choice(const tuner *s, const dg_op *op, choice *c, int n)
     return DG_OK;
 }
 
-/* Add the failed choice to the message of error e, after which the device is unusable. */
+/* Add op and choice to the message of e, an error after which the device is unusable. */
 static dg_err failed(dg_err e, const dg_op *op, const dg_tune *tune)
 {
     char text[256];
@@ -170,7 +170,7 @@ static dg_err survived(const tuner *s, dg_tuned *t, const dg_tune *tune, dg_err 
 static int common_divisor(int a, int b) { return b ? common_divisor(b, a % b) : a; }
 
 /* Time each choice once, until the deadline. The order has large strides, because neighbours in the list are similar.
- * *looked: number of timed choices, which move to the start of the list, fastest first. */
+ * *looked: number of timed choices. Timed choices move to the start of the list, fastest first. */
 static dg_err look(tuner *s, double until, dg_tuned *t, int *looked)
 {
     int step = 1 + (int)(0.618 * s->choices);

@@ -21,7 +21,7 @@ typedef struct {
     int repeats; /* runs per median */
     double seconds;
     const volatile sig_atomic_t *stop; /* may be NULL; a value other than 0 stops the search */
-    /* Called between measurements. op: number `done` of `all` ops; at: number of the choice, of `choices`. */
+    /* Called between measurements. done: index of op among `all` ops; at: index of the choice among `choices`. */
     void (*progress)(void *context, const dg_op *op, int done, int all, int at, int choices);
     /* Called after each op. An error ends the search. */
     dg_err (*found)(void *context, const dg_tuned *t);

@@ -56,7 +56,7 @@ typedef struct {
 } dg_builder;
 
 /* Append the arena rows of all parameters of a network. If train is set, also append rows of gradients and moments.
- * Rows of weights, gradients and moments are contiguous and in one order, so that one op can update all weights. */
+ * Weights, gradients and moments are each contiguous and in equal order, so that one op can update all weights. */
 void dg_build_parameters(dg_builder *b, int net, bool train);
 
 /* Append the ops of a forward pass; sets p->out and p->layer. */

@@ -12,7 +12,7 @@
 
 static const dg_view nothing = {-1, 0};
 
-/* Refuse spectral norm in G, because EMA, sampling and export read the raw weights of its transposed convolutions. */
+/* Refuse spectral norm in G, because EMA, sampling and export read G's weights without the division by sigma. */
 static dg_err check_norms(const dg_model *m, const dg_net *g)
 {
     for (int i = 0; i < g->layers; i++)

@@ -110,7 +110,7 @@ void dg_gan_step(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     dg_plan *plan = b->plan = &job->plan[role];
     dg_plan_begin(plan, &job->arena, dg_plan_role_name[role]);
 
-    /* x = next(loader); z = torch.randn(B, latent). Tensor D.x stores x, then the samples fake. */
+    /* x = next(loader); z = torch.randn(B, latent). x and fake are the two halves of tensor D.x. */
     const dg_view x = {dg_work_row(b, DG_D, (dg_shape){2 * B, S, S, C}, "D.x"), 0};
     const dg_view fake = from(x, (int64_t)B * S * S * C);
     const dg_view z = {dg_work_row(b, DG_G, (dg_shape){B, 1, 1, m->latent}, "G.z"), 0};

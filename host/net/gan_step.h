@@ -20,7 +20,7 @@ dg_view dg_add_augment_dx(dg_builder *b, dg_job *job, dg_view dy, int N, int ord
 enum {
     DG_LOSS_D_REAL, /* mean loss of D on real images (target 1) */
     DG_LOSS_D_FAKE, /* mean loss of D on samples (target 0) */
-    DG_LOSS_G,      /* mean loss of G: the updated D on the step's samples (target 1) */
+    DG_LOSS_G,      /* mean loss of G, from the updated D on the step's samples (target 1) */
     DG_D_X,         /* mean output of D in each loss above, scaled to 0..1: mean sigmoid(logit) with BCE (ops_gan.h) */
     DG_D_GZ1,
     DG_D_GZ2,

@@ -63,7 +63,7 @@ typedef struct {
     int average; /* arena row of the EMA, or of the statistics for averaged weights; -1: none */
     int rank;
     int dim[4];     /* PyTorch's shape, such as (Co, Ci, K, K) or (C) */
-    int file_rank;  /* rank in files: 2 for (Co, Ci K K), 1 for (Ci K K), 0: equal to `rank` */
+    int file_rank;  /* rank in files, such as 2 for (Co, Ci * K * K); 0: equal to `rank` */
     bool direction; /* unit vector u or v of spectral norm */
     int net;
     dg_layer_start start;
@@ -93,9 +93,8 @@ struct dg_job {
     dg_job_tensor *tensor;
     int tensors;
     int row[DG_ROWS];
-    dg_step_state
-        *states;         /* DG_RING step states, sources of asynchronous copies; NULL: no schedule, no EMA half-life */
-    int input[DG_PLANS]; /* arena row that the caller writes before a run of the plan (latent vectors); -1: none */
+    dg_step_state *states; /* (DG_RING) step states to copy asynchronously; NULL: no schedule, no EMA half-life */
+    int input[DG_PLANS];   /* arena row that the caller writes before a run of the plan (latent vectors); -1: none */
     int gradient[DG_PLANS], squares[DG_PLANS]; /* arena rows of v and |v|^2 (penalty.h); -1: no penalty */
     int values, pixels;                        /* arena rows of samples: floating point, uint8 */
     bool unsettled;                            /* true if averaged weights have changed since plan "statistics" ran */
@@ -131,7 +130,7 @@ void *dg_job_memory(const dg_job *job, int row);
 dg_err dg_job_init(dg_job *job, uint64_t seed);
 
 /* Copy the step state to the device: seed, step, cursor and lr of `state`, and the scheduled values (dg_schedule_step)
- * after `images` images, for a step of `batch` images. dg_job_put_state uses the schedule's middle and o.batch. */
+ * after `images` images, for a step of `batch` images. dg_job_put_state uses o.schedule / 2 and o.batch. */
 dg_err dg_job_put_scheduled(dg_job *job, const dg_step_state *state, double images, int batch);
 dg_err dg_job_put_state(dg_job *job, const dg_step_state *state);
 /* Wait for the steps, then copy the metrics of steps first .. first+n-1; n <= DG_RING. */

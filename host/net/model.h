@@ -19,7 +19,7 @@ typedef enum {
 } dg_norm;
 
 /* Initial weights of a layer: by option --start, or N(0, gain^2 / n) with biases 0 (GAIN), or all 0 (ZERO). n is the
- * number of products per output. gain is the key gain, times sqrt(2 / (1 + slope^2)) before relu and leaky. */
+ * number of products per output. gain is the key gain; before relu and leaky: key gain * sqrt(2 / (1 + slope^2)). */
 #define DG_LAYER_STARTS(X) X(OPTION, "option") X(GAIN, "gain") X(ZERO, "zero")
 typedef enum {
 #define X(NAME, word) DG_LAYER_START_##NAME,

@@ -16,7 +16,7 @@ typedef enum {
     NAME,
     TORCH, /* char[96]: one or two module names */
     OP,
-    LAYER /* int: an earlier section of the network; key in: also DG_IN_LATENT or DG_IN_IMAGES */
+    LAYER /* int: number of an earlier section; for key `in` also DG_IN_LATENT or DG_IN_IMAGES */
 } value_kind;
 
 typedef struct {

@@ -15,19 +15,19 @@ typedef struct {
 } dg_recipe_net;
 
 typedef enum { DG_METRIC_LOSS, DG_METRIC_PROBABILITY } dg_metric_kind;
-/* How a metric's value of an epoch is computed: mean over steps, last step, or test after the last step (else NaN). */
+/* A metric's value of an epoch: mean over steps, value of the last step, or result of a test (NaN in other steps). */
 typedef enum { DG_OVER_MEAN, DG_OVER_LAST, DG_OVER_TEST } dg_metric_over;
 typedef enum { DG_NEVER_BAD, DG_NOT_FINITE, DG_NOT_ZERO } dg_metric_bad;
 
 /* A metric of a step: one value of dg_metrics, or the sum of two values. */
 typedef struct {
     const char *name; /* column of the log; NULL: the metric is checked, but not logged */
-    int terms;        /* 2: a sum of two values for display, which is neither read from logs nor checked */
+    int terms;        /* 2: a sum of two values, for display only */
     int term[2];
     dg_metric_kind kind;
     dg_metric_over over;
-    const char *label, *brief; /* long and short label on the progress line; "/" joins the value to the previous one;
-                                  label NULL: hidden, brief NULL: like label */
+    const char *label, *brief; /* long and short label on the progress line; label "/": print /VALUE after the previous
+                                  value; label NULL: hidden, brief NULL: like label */
     int plot;                  /* plot in curves.png: index into dg_recipe.plot */
     const char *legend;
     const char *title; /* title of the metric's plot in `dcgan curves`; NULL: none */

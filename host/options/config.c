@@ -1,9 +1,9 @@
-/* Reads config.ini, which stores every option value of a run in one section [run], with the library inih.
+/* Reads config.ini with the library inih. The file stores every option value of a run in section [run].
  *
  * The library inih, as Debian builds it, cuts lines at 200 bytes, ends a value at " ;", reads an indented line as a
- * continuation and strips blanks. Therefore next_line() drops comments and indentation, and passes a long line in
- * pieces: a first line and continuations. Each cut has a mark on both sides, so that inih neither strips blanks nor
- * finds a comment at the cut. Values with characters that inih would change are written in quotes. */
+ * continuation and strips blanks. Therefore next_line() drops comments and indentation, and splits a long line into a
+ * first line and continuation lines. A mark on both sides of a split keeps inih from stripping blanks or finding a
+ * comment there. Values with characters that inih would change are written in quotes. */
 #include "host/options/option_table.h"
 
 #include <ctype.h>
@@ -26,7 +26,7 @@ typedef struct {
     int line;
     size_t rest;
     bool inside;
-    bool continued; /* the last piece was a continuation of a line */
+    bool continued; /* the last line passed to inih was a continuation line */
 
     const char *where;
     dg_options *o;

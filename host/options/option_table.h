@@ -109,7 +109,7 @@ dg_err dg_options_new_run(dg_options *o);
 bool dg_options_older_run(const dg_options *o, char *out, size_t size);
 /* Get the directory name RUN-N with the next free number, such as RUN-2. *out is malloc'd. */
 dg_err dg_options_next_run(const char *run, char **out);
-/* Replace the path of a run directory by its newest checkpoint. Other folders are errors unless or_images is set. */
+/* Replace the path of a run directory by its newest checkpoint. or_images: accept other directories. */
 dg_err dg_options_settle_run(char **given, bool or_images);
 /* Set o->model from --init (if --model is not given), from --size and --channels, or from --norm-d. */
 dg_err dg_options_name_model(dg_options *o);
@@ -120,7 +120,7 @@ dg_err dg_options_finish(dg_options *o);
 /* Parse --schedule, and refuse options of another optimizer. */
 dg_err dg_options_training(dg_options *o);
 dg_err dg_options_augment(dg_options *o);
-/* Reset options that the model sets for an optimizer, schedule or augmentation that the user has replaced. */
+/* If the user replaced the model's optimizer, schedule or augmentation, reset the options that the model set for it. */
 void dg_options_drop(dg_options *o, const dg_options *model);
 /* Apply the presets of the recipe of model `name`, then the model's section [train]. Ignores an unreadable model. */
 dg_err dg_options_model(dg_options *o, const char *name);

@@ -64,7 +64,7 @@ typedef struct {
     char *augment, *aug_preview;
     int augmented;
     bool model_says; /* the model or a config file sets options of [train]; config.ini stores all such options */
-    char *schedule;  /* sets cosine, or changes: factor[i] multiplies learning rates from epoch change[i] on */
+    char *schedule;  /* "cosine" sets cosine; pairs: factor[i] multiplies learning rates from epoch change[i] on */
     bool cosine;
     int schedule_length; /* in images; 0: auto, which a run with `cosine` replaces by a value */
     int changes, change[DG_SCHEDULE_MAX];

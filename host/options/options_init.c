@@ -1,4 +1,4 @@
-/* Sets the model by other options: --init (the model of its weights), --size and --channels, --norm-d. */
+/* Sets the model from other options: --init (the model stored with the weights), --size and --channels, --norm-d. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -203,12 +203,12 @@ static dg_err check_operands(const dg_options *o, const scanned *s)
     return DG_OK;
 }
 
-/* Read config.ini of the resumed run into `o`, replacing earlier values, and into `run`, replacing defaults. */
+/* Read config.ini of the resumed run into `o` and, after setting defaults, into `run`. */
 static dg_err read_run_config(const char *path, dg_options *o, dg_options *run)
 {
     dg_err e = dg_options_presets(run);
     if (e) return e;
-    o->precision = run->precision = DG_PRECISION_FP32; /* versions without --precision auto use fp32 */
+    o->precision = run->precision = DG_PRECISION_FP32; /* versions without --precision auto used fp32 */
     e = dg_config_read(path, o);
     return e ? e : dg_config_read(path, run);
 }
@@ -274,7 +274,7 @@ static dg_err set_given(dg_options *o, const scanned *s, const char *config)
     return e ? e : dg_options_name_model(o);
 }
 
-/* If the user gave one of --ema and --ema-half-life, reset the other option in o, which the model may have set. */
+/* If the user gave only one of --ema and --ema-half-life, reset the model's value of the other option. */
 static void choose_average(dg_options *o, const dg_options *user)
 {
     const bool ema = dg_option_given(user, "ema"), half_life = dg_option_given(user, "ema-half-life");

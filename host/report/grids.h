@@ -19,14 +19,14 @@ typedef struct {
 } dg_report_file;
 
 typedef struct {
-    int level; /* 0: files are unchanged; higher: images are reduced, then epochs are left out */
+    int level; /* 0: unchanged files; 1 to 3: reduced images; higher: also fewer epochs */
     int n, on_disk;
     dg_report_file *grid;
 } dg_report_grids;
 
 /* Limits for untrusted files in a run directory: bytes and pixels per file, pixels per page. */
 enum { DG_GRID_BYTES = 64 << 20, DG_GRID_PIXELS = 32 << 20, DG_GRIDS_PIXELS = 512 << 20 };
-/* Limit in pixels of a reduced image's side: 16 cells of 64 pixels with gaps, rounded up. */
+/* Max side of a reduced grid in pixels: 16 images of 64 pixels with gaps, rounded up. */
 enum { DG_GRID_SIDE = 1072 };
 
 /* Decode an image file in directory dir. Returns DG_DATA or DG_IO if unreadable or too large. */
@@ -41,7 +41,7 @@ dg_err dg_report_grids_renew(dg_report_grids *g, int dir, const char *path);
 dg_err dg_report_grids_newest(dg_report_grids *g, int dir, const char *path);
 void dg_report_grids_free(dg_report_grids *g);
 
-/* Read an image file. If it has over `most` bytes, reduce it to a JPEG. out->data NULL: the file does not exist. */
+/* Read an image file; reduce a file of more than `most` bytes to a JPEG. out->data NULL: the file does not exist. */
 dg_err dg_report_file_read(int dir, const char *path, size_t most, dg_report_file *out);
 
 void dg_report_file_src(FILE *to, const dg_report_file *p);

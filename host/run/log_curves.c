@@ -123,7 +123,7 @@ static bool has_measures(const dg_run_log *run)
     return false;
 }
 
-/* Add a chart per distance, then one chart of metrics in percent and metrics with best value 1. Returns the count. */
+/* Add a chart per distance, and one for all metrics in percent or with best value 1. Returns the number of charts. */
 static int add_measured(dg_chart *p, const dg_run_log *run)
 {
     int n = 0;

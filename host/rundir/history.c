@@ -351,7 +351,7 @@ dg_err dg_history_go_back(const dg_rundir *r, const char *file, uint64_t epoch, 
     const int folder = make_folder(r, chosen, epoch, moved);
     if (folder < 0) return failed(r, "create", moved);
     dg_err e = DG_OK;
-    /* Without hard links, move checkpoint.safetensors, so that the run has none for a moment. */
+    /* Without hard links, checkpoint.safetensors is moved, and is missing until dg_history_name. */
     if (linkat(r->fd, newest, folder, newest, 0) && errno != ENOENT && renameat(r->fd, newest, folder, newest))
         e = failed(r, "move", newest);
     else if (dg_sync_directory(folder)) e = failed(r, "sync", moved);

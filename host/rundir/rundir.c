@@ -300,22 +300,22 @@ void dg_rundir_abandon(dg_rundir *r)
         remove_start(r);
         unlinkat(r->fd, "config.ini", 0);
     }
-    /* The lock excludes other runs. A run that opens the lock file now finds the directory removed and creates it
-     * again. rmdir keeps directories with skipped.txt or the lock of a new run. */
+    /* The lock excludes other runs. A run that opens the lock file before its removal creates the directory again.
+     * rmdir keeps directories with skipped.txt or the lock of a new run. */
     if (unused && r->made > 0 && dg_leads_to(AT_FDCWD, r->path, r->fd) == DG_SAME_YES &&
         unlinkat(r->fd, "run.lock", 0) == 0)
         remove_made(r);
     dg_rundir_close(r);
 }
 
-/* A network file system that does not answer is not an error here, because later writes fail. */
+/* Ignores an unresponsive network file system, because later writes report the failure. */
 dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
 {
     char link[40], now[4096];
     struct stat s;
     *removed = fstat(r->fd, &s) == 0 && s.st_nlink == 0;
     if (!*removed && r->lock >= 0 && dg_leads_to(r->fd, "run.lock", r->lock) == DG_SAME_NO) {
-        *removed = true; /* over NFS, rm -rf keeps the directory, which another run may use */
+        *removed = true; /* over NFS, rm -rf may leave the directory, and another run may use it */
         return dg_fail(DG_IO,
                        DG_MSG("run-lock-removed", "%s: run.lock was removed during the run; the run ends and writes "
                                                   "nothing more, because the directory may belong to another run"),
@@ -329,7 +329,7 @@ dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
     snprintf(link, sizeof link, "/proc/self/fd/%d", r->fd);
     const ssize_t n = readlink(link, now, sizeof now - 1);
     now[n > 0 ? n : 0] = 0;
-    const bool there = n > 0 && dg_leads_to(AT_FDCWD, now, r->fd) == DG_SAME_YES; /* false: moved by another machine */
+    const bool there = n > 0 && dg_leads_to(AT_FDCWD, now, r->fd) == DG_SAME_YES; /* false: the new path is unknown */
     return dg_fail(DG_IO,
                    DG_MSG("run-moved", "%s: the run directory was moved%s%s; the run ends after a last checkpoint "
                                        "there; resume it there with {resume}"),

@@ -9,7 +9,7 @@
 
 typedef struct dg_report_keeper dg_report_keeper;
 
-/* Open a keeper, which all arguments must outlive. data NULL: no nearest images; grids: worker that writes grids. */
+/* Prepare updates of report.html; arguments must outlive *out. data NULL: no nearest images; grids: writer of grids. */
 dg_err dg_report_keep(const dg_rundir *dir, const dg_dataset *data, dg_worker *writer, dg_worker *grids,
                       dg_report_keeper **out);
 

@@ -40,7 +40,7 @@ static dg_err still_unsaved(const dg_outputs *w)
     return DG_OK;
 }
 
-/* Write session.json (data for report.html that is in no other file), and open the keeper of report.html. */
+/* Write session.json (data for report.html that is in no other file), and prepare updates of report.html. */
 static dg_err begin_report(dg_outputs *w)
 {
     char path[4096];

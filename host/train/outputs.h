@@ -62,7 +62,7 @@ dg_err dg_save_config(const dg_rundir *dir, const char *text);
 
 void dg_save_reals(dg_outputs *w);
 
-/* True if outputs, samples (false if the recipe draws none) or sample metrics of this epoch are due. */
+/* True if the epoch's outputs, its samples or its sample metrics are due. A recipe may draw no samples. */
 bool dg_shown(const dg_outputs *w, uint64_t epoch);
 bool dg_samples_due(const dg_outputs *w, uint64_t epoch);
 bool dg_judge_due(const dg_outputs *w, uint64_t epoch);

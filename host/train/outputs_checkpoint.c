@@ -9,7 +9,7 @@
 #include "host/rundir/history.h"
 #include "host/train/outputs.h"
 
-enum { SPARE = 8 << 20 }; /* bytes of memory that are reserved for other writers */
+enum { SPARE = 8 << 20 }; /* bytes that remain free for the writers of grids and curves */
 
 typedef struct {
     dg_outputs *outputs;

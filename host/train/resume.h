@@ -8,7 +8,7 @@
 dg_err dg_train_find(dg_training *r, char path[4096], dg_st **st, dg_model *model, dg_checkpoint_info *info);
 
 /* Compare the run's dataset with the checkpoint's dataset. *others: the dataset differs, and --allow-data-change is not
- * set. Returns DG_DATA if the dataset differs and some files were unreadable, because a failing disk must not start a
+ * set. Returns DG_DATA if the dataset differs and some files were unreadable, because a disk error must not lead to a
  * new run. */
 dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bool *others);
 

@@ -284,7 +284,7 @@ static dg_err save_judged(dg_training *r, uint64_t epoch)
 static dg_err save_test(dg_training *r, uint64_t epoch)
 {
     if (!r->tested.n) return DG_OK;
-    /* better by at least half an image, because accuracies in the log are rounded */
+    /* the margin of half an image absorbs the rounding of accuracies in the log */
     const bool best = r->tested.accuracy > r->best + 0.5 / r->tested.n, shown = dg_shown(&r->out, epoch);
     bool removed;
     dg_err e = read_metrics(r, true);

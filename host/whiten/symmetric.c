@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PANEL = 256 }; /* rows per product; each product omits the columns after its last diagonal element */
+enum { PANEL = 256 }; /* rows per product; columns after the diagonal element of the last row are omitted */
 
 static int panels(int n) { return (n + PANEL - 1) / PANEL; }
 static int panel_rows(int n, int i) { return n - i * PANEL < PANEL ? n - i * PANEL : PANEL; }
@@ -35,7 +35,7 @@ void dg_symmetric_close(dg_symmetric *s)
     dg_own_close(&s->own);
 }
 
-/* Copy the panels' lower triangle to out and mirror it. */
+/* Copy the lower triangle from s->panels to out and mirror it. */
 static void unfold(const dg_symmetric *s, double *out)
 {
     const size_t n = (size_t)s->n;
@@ -77,7 +77,7 @@ double dg_symmetric_most(const double *a, int n)
 
 /* Scaled Newton-Schulz step (Chen & Chow 2014, "A stable scaling of Newton-Schulz for improving the sign function
  * computation of a Hermitian matrix"). The step maps s, low <= s <= 1, to alpha s (3 - alpha^2 s^2) / 2, where s^2 are
- * eigenvalues of the iterated matrix. alpha maximises the smallest new s. Returns the smallest new s. */
+ * eigenvalues of the iterated matrix. alpha maximises the smallest s after the step. Returns this smallest s. */
 static double scaled_step(double low, double *alpha)
 {
     *alpha = sqrt(3 / (1 + low + low * low));

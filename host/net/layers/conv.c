@@ -1,14 +1,13 @@
 /* Layers conv, conv_transpose and dense: a convolution, followed by bias or batch norm, the sum with the output of
  * layer `add`, and the activation. Spectral norm divides the weights by their largest singular value sigma. A dense
- * layer is a convolution whose kernel covers the map, with values in the order of PyTorch's Flatten and Linear. */
+ * layer is a convolution whose kernel covers the map, which equals PyTorch's Flatten and Linear. */
 #include <string.h>
 
 #include "host/net/layers/layers.h"
 
 static const double NORM_EPS = 1e-5, NORM_MOMENTUM = 0.1, SPECTRAL_EPS = 1e-12; /* PyTorch's defaults */
 
-/* Indices of a layer's parameters, biases last. The second enum has indices of dg_layer_pass.saved, such as PRE (the
- * convolution's output), MEAN and RSTD with batch norm, NORMAL (weights / sigma) and SIGMA with spectral norm. */
+/* Indices of a layer's parameters and of dg_layer_pass.saved. PRE: convolution's output; NORMAL: weights / sigma. */
 enum { W, GAMMA, BETA, RUNNING_MEAN, RUNNING_VAR, U = W + 1, V };
 enum { PRE, MEAN, RSTD, NORMAL = PRE, SIGMA };
 
@@ -134,7 +133,7 @@ static int parameters(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS])
 /* Returns the exponent s of the factor 2^s that scales fp16 gradients; normal fp16 numbers are 2^-14 to 2^16. Gradients
  * scale with 1 / batch, because the loss is a mean. The largest measured gradient is 2^4.5 / batch (dcgan64-paper,
  * epochs 1 to 300; dcgan64; dcgan128); in each layer 99% are above 2^-22 / batch, 99.9% above 2^-26 / batch. Scaled
- * gradients are at most 2^12.5; 99% are above 2^-14, 99.9% above 2^-18 (less precise). */
+ * gradients are at most 2^12.5; 99% are normal numbers above 2^-14, and 99.9% are above 2^-18. */
 static int shift_of(int batch)
 {
     int shift = 8;
@@ -324,7 +323,7 @@ static void backward(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want
     dg_bind_row(op, "w", factors(b, p, i));
 }
 
-/* Append op mix, the input of the weight gradient: slopes times the input, plus the scaled tangent of the input. */
+/* Append op mix, the input of the weight gradient: y = s_n a + (r / N) t (penalty.h). */
 static dg_view mix(dg_builder *b, const dg_tangent *t, int i)
 {
     const dg_pass *p = t->pass;

@@ -55,11 +55,11 @@ typedef struct {
     int module;             /* number of the tensor's PyTorch module, counted from the layer's first module */
     const char *field;
     int rank, dim[4]; /* PyTorch's shape, such as (Co, Ci, K, K) or (C) */
-    int file_rank;    /* rank in files: 2 for a Linear (Co, Ci K K), 1 for v (Ci K K), 0: equal to `rank` */
+    int file_rank;    /* rank in files, such as 2 for a Linear (Co, Ci * K * K); 0: equal to `rank` */
 } dg_parameter;
 
 typedef struct {
-    char value[DG_ONNX_NAME]; /* ONNX name of the layer's input, then of the last node's output */
+    char value[DG_ONNX_NAME]; /* ONNX name of the last appended node's output, at first of the layer's input */
     const char *add;
     const char *parameter[DG_LAYER_PARAMETERS];
     bool on_maps[DG_LAYER_PARAMETERS]; /* true if the parameter is added to a feature map: shape (C, 1, 1) */
@@ -69,15 +69,14 @@ struct dg_layer_kind {
     const char *name;
     unsigned takes, needs; /* bit masks of accepted and required keys, without op, in, repeat and repeat_from */
     unsigned own;          /* keys that are not inherited from a network's section of defaults, such as [G] */
-    /* Set l->out, and the defaults of keys at -1, from l->in and other keys. Returns DG_USAGE for invalid keys. */
+    /* Compute l->out from l->in and the keys; set keys at -1 to defaults. Returns DG_USAGE for invalid keys. */
     dg_err (*shape)(dg_layer *l, const char *where);
     int (*modules)(const dg_layer *l); /* number of modules in nn.Sequential */
     int (*parameters)(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS]);
     /* Append the forward ops of layer i, which read p->layer[i].in; set .out and .saved. */
     void (*forward)(dg_builder *b, dg_pass *p, int i);
     /* Append the backward ops from dy, the gradient of the layer's output: gradients of weights (DG_WANT_WEIGHTS), and
-     * of .in and .add as dx[0] and dx[1] (DG_WANT_INPUT). The gradient before the activation is in the row of
-     * dg_layer_gradient, which may be the row of dy. */
+     * of .in and .add as dx[0] and dx[1] (DG_WANT_INPUT). */
     void (*backward)(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2]);
     /* Append the tangent ops of layer i and the ops of its weight gradients (dg_tangent). Returns the output's tangent.
      * NULL: the layer cannot be part of a network with a gradient penalty. */

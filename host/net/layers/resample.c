@@ -69,8 +69,8 @@ static void mean(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n, const char *wh
     dg_onnx_int(node, "count_include_pad", 1);
 }
 
-/* The filter [1 3 3 1] is [1 1] * [1 1] * [1 1]: two means of neighbouring pixels, and a mean of each 2 x 2 pixels
- * (halving) or four copies of each pixel (doubling). ONNX's Resize repeats the border pixels. */
+/* The filter [1 3 3 1] is [1 1] * [1 1] * [1 1]: two factors become means of neighbouring pixels; the third becomes a
+ * mean of 2 x 2 pixels (halving) or four copies of each pixel (doubling). ONNX's Resize repeats the border pixels. */
 static void onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n)
 {
     if (l->scale == DOUBLES) {

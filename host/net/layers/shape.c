@@ -23,7 +23,7 @@ dg_err dg_layer_windows(const dg_layer *l, const char *where, bool floors, dg_sh
     for (int d = 0; d < 2; d++) {
         const int span = from[d] + 2 * l->pad - l->kernel;
         const int rest = span < 0 ? 0 : span % l->stride;
-        /* a remainder within the padding loses no pixel, and windows with stride > kernel skip pixels anyway */
+        /* unused pixels are allowed if they are padding, or if stride > kernel */
         if (!floors && rest > l->pad && l->kernel >= l->stride)
             return dg_layer_fail(
                 l, where,
