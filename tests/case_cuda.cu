@@ -91,7 +91,7 @@ const char *dg_case_choose(dg_backend *b, dg_op *op)
         chosen = dg_tune();
         chosen.variant = dg_op_info_of(op->kind)->variants[0];
     }
-    /* norms accept at most 512 threads per block; a few ops accept a single block size */
+    /* halves the block size until the op supports it */
     for (int block = now.block; block >= 32; block /= 2) {
         dg_tune t = chosen;
         t.block = block;

@@ -23,8 +23,8 @@ static inline bool dev_small()
 #endif
 }
 
-/* A hash of all results, printed when the program ends. tests/sim/run requires equal hashes in all modes, because
- * results must not depend on the order of threads and blocks. */
+/* A hash of all results, which the program prints at its end. tests/sim/run requires equal hashes for all orders of
+ * threads and blocks. */
 struct dev_hash {
     unsigned long long value = 0xcbf29ce484222325u;
     size_t bytes = 0;

@@ -1,5 +1,5 @@
-/* Helpers of the fuzz targets. A fuzz target is a file fuzz_NAME.c with LLVMFuzzerTestOneInput and, to correct
- * checksums, LLVMFuzzerCustomMutator. `make fuzz` links fuzz targets to libFuzzer, `make check` to driver.c. */
+/* Helpers of the fuzz targets. Target fuzz_NAME.c defines LLVMFuzzerTestOneInput and, to correct checksums,
+ * LLVMFuzzerCustomMutator. `make fuzz` links fuzz targets to libFuzzer, `make check` to driver.c. */
 #ifndef DG_FUZZ_H
 #define DG_FUZZ_H
 

@@ -1,5 +1,5 @@
-/* libFuzzer: log.csv and log.jsonl. A log row must be unchanged after a write and a read. Resuming at a step (the last
- * input byte) truncates both log files after this step and then appends; a second resume truncates nothing. */
+/* libFuzzer: log.csv and log.jsonl. A log row must be unchanged after a write and a read. The last input byte is the
+ * step of a resume, which truncates both logs after this step. A second resume truncates nothing. */
 #include "fuzz.h"
 
 #include <cjson/cJSON.h>

@@ -1,5 +1,5 @@
-/* libFuzzer: PNG. The mutator changes decompressed contents: chunk data, bytes of pixel rows, the order of chunks, or
- * the header together with its rows. The mutator usually corrects lengths and checksums at the end. */
+/* libFuzzer: PNG. The mutator changes chunk data, decompressed pixel rows, the order of chunks, or the header and all
+ * rows. Usually it also corrects lengths and checksums. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -118,7 +118,7 @@ static size_t rows_of(const uint8_t *head)
     return all <= RAW ? all : 0;
 }
 
-/* Changes size, depth, colour type or interlacing in the header, and makes pixel rows that match. */
+/* Changes size, depth, colour type or interlacing in the header, and makes pixel rows for the new header. */
 static void new_header(png *p, uint8_t head[13], unsigned *random)
 {
     static const uint8_t kinds[][2] = {{1, 0}, {2, 0}, {4, 0}, {8, 0}, {16, 0}, {8, 2}, {16, 2}, {1, 3},

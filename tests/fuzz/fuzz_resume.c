@@ -1,5 +1,5 @@
-/* libFuzzer: --resume in a foreign run directory. The first byte chooses the action: complete an interrupted rewind,
- * make a new rewind, truncate logs and events and append to them, or find the best state. */
+/* libFuzzer: --resume in a foreign run directory. The first byte selects the action: complete an interrupted rewind,
+ * rewind, truncate and append logs and events, or find the best state. */
 #include "fuzz.h"
 
 #include <stdio.h>

@@ -68,7 +68,7 @@ static void second_version(void)
     is("files that are wrong", 0, 1800000, 1800000, "memory.high", "/user.slice/job 7");
 }
 
-/* In a cgroup namespace, the process's cgroup path may not begin with the root of the cgroup mount. */
+/* In a cgroup namespace, the path of the process's cgroup may lie outside of the root of the cgroup mount. */
 static void namespaces(void)
 {
     static const char *const seen[][2] = {{"0::/\n", "/"},

@@ -108,7 +108,7 @@ static void refusals(void)
     DG_CHECK(temp_count(temp_dir, "dcgan-tmp") == 0);
     answer = DG_OK;
     DG_CHECK(!dg_write_atomic(file, two, 2) && asked == 2 && has(file, "abcde"));
-    /* the rule for output files does not apply to files of a run directory */
+    /* dg_write_atomic_in does not call dg_output_rule */
     const int dir = open(temp_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const dg_directory place = {dir, -1, NULL};
     answer = DG_USAGE;

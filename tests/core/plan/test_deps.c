@@ -1,5 +1,5 @@
-/* Compares the dependencies between the ops of a GAN's training step with a brute-force search, and checks which
- * tensors the operands of Adam and of metrics use. */
+/* Compares the dependencies between the ops of a GAN's training step with a brute-force search. Also tested: the
+ * tensors of the operands of Adam and of metrics. */
 #include "core/plan/deps.h"
 #include "host/net/job.h"
 #include "test.h"

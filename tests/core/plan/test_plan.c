@@ -46,7 +46,7 @@ static void check_operands(const dg_plan *p)
         for (int k = 0; k < n; k++) {
             bool optional = operand[k].role == DG_SCRATCH || p->op[i].kind == DG_OP_norm_act_dx ||
                             p->op[i].kind == DG_OP_noise || !strcmp(operand[k].name, "label") ||
-                            !strcmp(operand[k].name, "other"); /* losses that are not relativistic lack this operand */
+                            !strcmp(operand[k].name, "other"); /* only relativistic losses have this operand */
             DG_CHECKF(optional || p->op[i].operand[k].row >= 0, "%s has no %s", p->op[i].name, operand[k].name);
         }
         for (int k = 0; k < i; k++)

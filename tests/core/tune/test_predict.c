@@ -39,7 +39,7 @@ static void check_cpu(void)
     op.u.conv.K = 3, op.u.conv.S = 1, op.u.conv.Ho = op.u.conv.Wo = 32;
     const double three = dg_predict_cpu(&op, 4e6, &m).arithmetic_us * 85e3 / dg_op_flops(&op);
     DG_CHECKF(three > 0.3 && three < 0.55, "%g of direct", three);
-    /* four phases of three channels fill 12 of the 16 lanes of a vector */
+    /* 4 output phases x 3 channels fill 12 of the 16 lanes of a vector */
     dg_op thin = conv_op(DG_OP_conv_dx, 8, 32, 3, 64), wide = conv_op(DG_OP_conv_dx, 8, 32, 16, 64);
     const double each = dg_predict_cpu(&wide, 0, &m).arithmetic_us / dg_op_flops(&wide);
     DG_NEAR(dg_predict_cpu(&thin, 0, &m).arithmetic_us / dg_op_flops(&thin), each * 16 / 12, 1e-9 * each);

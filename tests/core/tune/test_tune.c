@@ -255,8 +255,8 @@ static void check_models(dg_type real, const dg_gpu *g)
                               r->tune.tile_m == op.tune.tile_m && r->tune.tile_n == op.tune.tile_n &&
                               r->tune.stages == op.tune.stages,
                           "%s: read back differently", text);
-                /* only shapes that no fast kernel supports use variant direct: the first and last layer of a
-                 * classifier, and 1x1 convolutions from and to images */
+                /* no fast kernel supports these shapes: first and last layer of a classifier, 1x1 convolutions from and
+                 * to images */
                 const dg_conv_args *c = &op.u.conv;
                 const bool odd = (dg_recipe_find(&model)->labels || c->K == 1) && (c->Ci % 4 || c->Co % 4);
                 const bool heavy = op.kind <= DG_OP_conv_dw && real == DG_F32 && !odd;

@@ -113,7 +113,7 @@ typedef struct {
     dg_type type;            /* DG_F32: no change; any other type: the tensor becomes zeros of this type */
     const char *key, *text;  /* key and new text of a metadata value; text NULL: the key is removed */
     bool unchecked;
-    bool bare; /* without metadata, moments and checksums, as PyTorch saves */
+    bool bare; /* removes metadata, moments and checksums, which files of PyTorch lack */
 } edit;
 
 __attribute__((unused)) static bool edit_file(const char *from, const char *to, const edit *e)

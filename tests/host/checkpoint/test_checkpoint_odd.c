@@ -9,7 +9,7 @@ typedef struct {
     int layers;                 /* number of layers of the generator */
     int64_t first, last, after; /* channels of G's input, of the last layer's input, and of G's output */
     int64_t d;                  /* channels of D's first layer; 0: the file has no D */
-    const char *prefix, *what;  /* what: expected error, or NULL if the file is accepted */
+    const char *prefix, *what;  /* what: expected error; NULL: accepted */
 } shapes;
 
 static void derived(const shapes *c)

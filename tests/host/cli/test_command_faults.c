@@ -1,5 +1,5 @@
 /* Runs commands while the k-th call of one kind fails, alone or with all later calls. Of the calls with equal call
- * stacks, only the first two fail. A command must fail with a message, keep its results unchanged, or warn about
+ * stacks, only the first two fail. A command must fail with a message, succeed with unchanged results, or warn about
  * missing results. No temporary file and no open file may be left. */
 #include "failing.h"
 

@@ -214,7 +214,7 @@ static int like(const char *const *call, long k)
     return n;
 }
 
-/* Sets the device memory to the minimum for this command, with the dataset streamed through windows. */
+/* Sets the device memory to the minimum for this command: the dataset is read in windows. */
 static void tighten(const char *line)
 {
     size_t less = 0, enough = (size_t)1 << 26;

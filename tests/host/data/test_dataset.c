@@ -212,7 +212,7 @@ static void odd_folder(void)
     end();
 }
 
-/* Creates a folder in directory fd, closes fd and returns the descriptor of the new folder. */
+/* Creates a folder in directory fd and returns the folder's descriptor. Closes fd. */
 static int deeper(int fd, const char *name)
 {
     if (mkdirat(fd, name, 0777)) abort();

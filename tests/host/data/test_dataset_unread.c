@@ -173,7 +173,7 @@ static void for_good(void)
     dg_dataset_free(&d);
 
     save_noise(root, 20, 70, 5);
-    for (o.threads = 1; o.threads < 4; o.threads++) { /* if the whole disk is gone, only some files are retried */
+    for (o.threads = 1; o.threads < 4; o.threads++) { /* if all files are unreadable, only some are retried */
         fail("*.png", false, EIO, 1 << 20);
         DG_REFUSED(load(&o, &d), DG_DATA, "71 of 71 images cannot be read");
         DG_CHECKF(says("71 unreadable files") && says("00.png: "), "warning");

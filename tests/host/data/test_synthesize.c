@@ -172,7 +172,7 @@ static void files_are_written_once(void)
     DG_CHECK(dg_synthesize(other, 32, 16, 9, 0) == DG_USAGE);
     DG_CHECK(dg_synthesize(a, 1, 16, 9, 0) == DG_IO);
     DG_CHECK(dg_synthesize(temp_path("other/cat-00000.png"), 1, 16, 9, 0) ==
-             DG_IO); /* the folder cannot be created, because a file has its name */
+             DG_IO); /* a file has the name of the folder */
 }
 
 static void nonsense_is_refused(void)

@@ -169,10 +169,10 @@ static void check_silence(void)
     for (long i = 500; i < 820; i++) row[i].value[DG_D_X] = 0.99, row[i].value[DG_D_GZ1] = 0.01;
     rows = 820;
     dg_doctor_examine(&doctor, DG_LOSS_BCE, false, row, rows, NULL, 0);
-    DG_CHECK(!doctor.findings); /* rule d_wins is not triggered: the second window has only 70 steps */
+    DG_CHECK(!doctor.findings); /* no d_wins: the second window has only 70 steps */
     for (long i = 500; i < 820; i++) row[i].value[DG_D_X] = 0.3, row[i].value[DG_D_GZ1] = 0.4;
     dg_doctor_examine(&doctor, DG_LOSS_BCE, false, row, rows, NULL, 0);
-    DG_CHECK(!doctor.findings); /* rule g_wins is not triggered */
+    DG_CHECK(!doctor.findings); /* no g_wins */
     well(1500);
     for (long i = 0; i < 18; i++) { /* rule swings needs more than three rows in a window */
         row[i].step = (uint64_t)(i * 83 + 1);
@@ -258,7 +258,7 @@ static void check_repeats(void)
         DG_CHECKF(strstr(note[notes - 1], "since epoch 4: ") == note[notes - 1] &&
                       strstr(note[notes - 1], ": 247 more times; the worst case: "),
                   "%s", note[notes - 1]);
-        for (int i = 0; i < (resumed ? 0 : 6); i++) /* the loss spikes begin and end three times */
+        for (int i = 0; i < (resumed ? 0 : 6); i++) /* begin and end of three spikes */
             DG_CHECKF(strstr(note[i], i % 2 ? "the loss of D is steady again" : "the loss of D jumps") &&
                           (strstr(note[i], "do not use the checkpoint") != NULL) != i % 2,
                       "%s", note[i]);

@@ -266,7 +266,7 @@ static void gifs_come_back(void)
     for (int i = 0; i < N * W * H; i++) /* similar colours that a coarse histogram would merge */
         for (int k = 0; k < 3; k++) frames[3 * i + k] = (uint8_t)i;
     DG_NEAR(gif_error(frames, N, W, H, 70, 7), 0, 0);
-    /* 3,840 colours that vary mainly in red and green: an adapted palette fits them better than a fixed colour cube */
+    /* 3,840 colours that vary mainly in red and green, which need an adaptive palette */
     for (int i = 0; i < N * W * H; i++) {
         frames[3 * i] = (uint8_t)(i % W * 8);
         frames[3 * i + 1] = (uint8_t)(i / W % H * 10);
@@ -327,7 +327,7 @@ static const uint8_t *pixel(const dg_image *im, int x, int y)
     return im->pixels + ((ptrdiff_t)y * im->W + x) * im->C;
 }
 
-/* Cells of a confusion matrix: blue on the diagonal, orange elsewhere; small if there are many classes. */
+/* A confusion matrix is blue on the diagonal and orange elsewhere. With many classes its squares are small. */
 static void confusion_matrices(void)
 {
     static const struct {
@@ -346,7 +346,7 @@ static void confusion_matrices(void)
             DG_CHECKF(im.H == top + k * row[n].side + 16, "%d classes: %d pixels high", k, im.H);
             for (int i = 0; i < k; i++) {
                 const uint8_t *p = pixel(&im, left + i * row[n].side, top + i * row[n].side);
-                const int want = i + 1 == k ? 246 : i ? 30 : 248; /* class 0: one of 31 images is on the diagonal */
+                const int want = i + 1 == k ? 246 : i ? 30 : 248; /* class 0: 1 of 31 images is correct */
                 DG_CHECKF(p[0] == want && p[2] >= 247, "%d classes, class %d: %d %d %d", k, i, p[0], p[1], p[2]);
             }
             const uint8_t *p = pixel(&im, left + row[n].side, top);

@@ -212,7 +212,7 @@ static void test_limits(void)
     free(file);
 }
 
-/* A header with a valid checksum, but without the checksum of a tensor. */
+/* The header's checksum is valid, but the checksum of a tensor is missing. */
 static void test_missing_checksum(void)
 {
     const char *const tensor_crc[] = {",\"crc32.a\":\"d202ef8d\"", "", ",\"crc32.b\":\"d202ef8d\"",

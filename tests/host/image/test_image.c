@@ -179,7 +179,7 @@ static void orientation(void)
         blob_free(&b);
         blob_free(&exif);
     }
-    /* truncated or damaged EXIF: the decoder returns some orientation and never reads outside of the EXIF block */
+    /* truncated or damaged EXIF: the decoder gives an orientation and stays inside of the EXIF block */
     blob whole = exif_block(0, 6);
     for (size_t n = 0; n < whole.bytes; n++) {
         blob cut = {whole.data, n, n}, b = six_pixels(&cut, 0);

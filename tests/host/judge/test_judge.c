@@ -229,7 +229,7 @@ static void measure(spoilt how, const dg_judged *reals)
     dg_judged_free(&x);
 }
 
-/* Checks that metric m is worse for degraded images than for real images, by at least `by`. */
+/* Checks that metric m of degraded images is worse than that of real images by at least `by`. */
 static void worse(spoilt how, int m, double by)
 {
     const double is = value[how][m].value, real = value[REAL][m].value;

@@ -151,7 +151,7 @@ static void check_spoilt(const uint8_t *pixels, dg_judged *reals, const dg_judge
     free(made);
 }
 
-/* Unseen real images score like held-out images. Training images with a little noise are detected as copies. */
+/* Unseen and held-out images have similar metrics. Training images with a little noise are detected as copies. */
 static void check_copies(const uint8_t *others, dg_judged *reals, const dg_judged *held)
 {
     uint8_t *made = malloc((size_t)COUNT * IMAGE);

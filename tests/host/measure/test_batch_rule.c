@@ -4,7 +4,7 @@
 #include "test.h"
 
 typedef struct {
-    int full_from;            /* smallest batch size with full device usage; 0: usage is never full */
+    int full_from;            /* smallest batch size with full device usage; 0: none */
     const double (*curve)[2]; /* epoch time relative to the first batch size: {batch size, time} pairs */
     int most;                 /* largest batch size that fits into memory; 0: any size fits */
     bool dark, fails;         /* dark: the measured usage is always 0; fails: every step fails */
@@ -78,7 +78,7 @@ static void check_usage(void)
     static const int sizes[] = {32, 34, 37, 41, 46, 52, 59, 58, 56, 53, 54};
     DG_CHECK(run((machine){.full_from = 55}, DG_RULE_USAGE, 32) == DG_OK);
     passes(sizes, 11);
-    /* usage is the mean of the upper five of the nine samples above 0: 73 three times, 60 twice */
+    /* nine samples are above 0; usage is the mean of the upper five (73, 73, 73, 60, 60) */
     DG_NEAR(table.row[0].busy, 67.8, 1e-9);
     DG_NEAR(table.row[6].busy, 99.4, 1e-9);
 }

@@ -91,7 +91,7 @@ static void check_disturbed(void)
         DG_CHECKF(looks < 110, "%d looks", looks);
     }
     slower = NULL;
-    /* a batch size that fit before stays valid, although another program now uses the memory */
+    /* a batch size that has been measured remains the result if it no longer fits into memory */
     fits_once = true;
     DG_CHECKF(search(flat, 1 << 20) == 8 && !*s.ended, "%s", s.why);
     fits_once = false;
@@ -115,7 +115,7 @@ static const struct {
     {falls, ALL, 8, 65536, MANY, 0, 32, 100, 256, 2048, "256: the fastest; ", ""},
     {late, ALL, 8, 65536, MANY, 0, 32, 100, 96, 768, "", ""}, /* batch sizes 48 and 64 are as fast as 32 */
     {jumps, ALL, 8, 128, MANY, 0, 32, 100, 128, 128, "; larger sizes were not tried (--max-batch); ", ""},
-    {tiles, ALL, 8, 64, MANY, 0, 32, 100, 40, 64, "", ""}, /* doubling finds 32; 5/4 of 32 fills a kernel tile */
+    {tiles, ALL, 8, 64, MANY, 0, 32, 100, 40, 64, "", ""}, /* doubling finds 32; 40 = 5/4 of 32 fills a tile */
     {soon, ALL, 8, 65536, MANY, 0, 32, 20, 512, 768, "within 3% of", "not tried within 20 s (--seconds)"},
     {rising, ALL, 8, 65536, MANY, 0, 32, 6, 48, 48, "48: the fastest; larger sizes were not tried within 6 s", ""},
     /* the first batch size is measured even if this takes longer than the time limit */

@@ -28,7 +28,7 @@ static void spoil(const dg_plan *p)
 {
     for (int i = 0; i < p->ops; i++) {
         const dg_gan_loss_args *a = &p->op[i].u.gan_loss;
-        /* the step counter has been advanced already */
+        /* op `advance` has already increased the step */
         if (p->op[i].kind == DG_OP_gan_loss) a->ring[(a->state->step - 1) % DG_RING].value[a->loss] = NAN;
     }
 }

@@ -44,7 +44,7 @@ static dg_err run_wrongly(dg_backend *b, const dg_op *op, double *ms)
     return e;
 }
 
-/* Index of the element to change: in the middle of the last image, or the loss in the current row of metrics. */
+/* Index of the element to change: in the middle of the last image, or a metric of this step. */
 static size_t victim(const dg_op *op, const dg_row *r)
 {
     if (op->kind == DG_OP_gan_loss && r->kind == DG_STATE) return (size_t)op->u.gan_loss.loss;
@@ -60,7 +60,7 @@ static void element_text(char out[128], const char *operand, const dg_row *r, si
     else snprintf(out, 128, "%s[%zu,%zu,%zu,%zu]", operand, at / C / W / H, at / C / W % H, at / C % W, at % C);
 }
 
-/* Changes element `at` of result k of op i; the check of the training plan must report this element. */
+/* Changes element `at` of result k of op i. The check of the training plan must report this element. */
 static void is_found(int i, int k, size_t at)
 {
     const dg_op *op = &m[1].g.plan[DG_PLAN_TRAIN].op[i];

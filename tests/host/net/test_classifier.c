@@ -7,8 +7,8 @@
 
 enum { ROWS = 7, SIZE = 9, CLASSES = 5, BATCH = 4, RECORD = SIZE * SIZE * 3 + 4 };
 
-/* A network with a tensor that has two consumers, a sum before an activation, a sum as a layer, biases after pools,
- * overlapping pools, resampling, groups, and spectral norm. */
+/* A network with sums before an activation and as layers, a tensor with two consumers, biases after pools, overlapping
+ * pools, resampling, groups, spectral norm. */
 static const char network[] = "[model]\nname = t\nsize = 9\nchannels = 3\nclasses = 5\ninput = unit\n"
                               "[C.1]\nfilters = 4\nkernel = 3\nbias = yes\nact = leaky\n"
                               "[C.2]\nfilters = 4\nkernel = 3\nnorm = batch\nact = leaky\n"
@@ -90,7 +90,7 @@ static void check_gradients(void)
 {
     machine x;
     if (!up(&x, 2, DG_F64, DG_ADAM)) return;
-    /* 300 steps let u and v of spectral norm converge; otherwise finite differences would include their changes */
+    /* finite differences require that u and v of spectral norm have converged */
     for (int i = 0; i < 300; i++) step(&x, 0);
     int trained = 0;
     for (int i = 0; i < x.g.tensors; i++) trained += x.g.tensor[i].grad >= 0;
@@ -231,7 +231,7 @@ static void check_starts(void)
             double *w = malloc(n * sizeof *w), sum = 0;
             if (DG_CHECK(w && !dg_job_read(&x.g, t, t->row, DG_F64, w)))
                 for (size_t j = 0; j < n; j++) sum += w[j] * w[j] / (double)n;
-            /* relative standard deviation of a mean of n squares of normal or uniform weights */
+            /* relative standard deviation of the mean of n squared weights: normal or uniform */
             const double off = sqrt((all[k] == DG_START_HE ? 2 : 0.8) / (double)n);
             DG_CHECKF(fabs(sum / squares - 1) < 4 * off, "start %d, %s: mean square %g, not %g", (int)all[k], t->name,
                       sum, squares);

@@ -36,7 +36,7 @@ static void steps(machine *x, int n)
     for (int i = 0; i < n; i++) {
         int in_epoch = i % 3;
         dg_step_state s = {.seed = 9, .step = (uint64_t)i, .cursor = 4 * in_epoch, .lr = {2e-4, 2e-4}};
-        /* within an epoch the op `advance` updates the step state */
+        /* in later steps of an epoch, op `advance` updates the state */
         if (in_epoch == 0) DG_CHECK(dg_job_put_state(&x->g, &s) == DG_OK);
         DG_CHECK(dg_job_step(&x->g, in_epoch == 2 ? 3 : 4) == DG_OK);
         DG_CHECK(x->b->get(x->b, &s, dg_job_memory(&x->g, x->g.row[DG_ROW_STATE]), sizeof s) == DG_OK);
@@ -277,7 +277,7 @@ static int length_1(double *x, int n)
     return fabs(length - 1) < 1e-6;
 }
 
-/* Spectral norm makes one power iteration per step, with the weights before the step and in PyTorch's order. */
+/* Each step runs one power iteration of spectral norm, on the weights before the update, in PyTorch's order. */
 static void directions(void)
 {
     enum { ROWS_OF_W = 6, COLS = 3 * 16 };
@@ -321,7 +321,7 @@ static double rms(machine *x, const char *name)
     return sqrt(product(value, value, (int)dg_job_tensor_count(t)) / (double)dg_job_tensor_count(t));
 }
 
-/* The model keys start = gain and start = zero take precedence over the option --start, also for biases. */
+/* The model keys start = gain and start = zero override the option --start, also for biases. */
 static void starts(void)
 {
     static machine x;

@@ -143,7 +143,7 @@ static void check_shapes(void)
     mistake("[C.1]\nop = conv_transpose\nstride = 8\nrepeat = 3\n", "[C.1.3] ");
 }
 
-/* The forward pass of a network without a recipe has the ops of every layer, with inputs as in the model file. */
+/* Checks the ops of a network's forward pass and their inputs, without a recipe. */
 static void check_forward(void)
 {
     dg_arena a;

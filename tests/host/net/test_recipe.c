@@ -1,5 +1,5 @@
-/* A recipe other than the GAN's: a network S of one layer learns that images are real. The metrics of S are in the log,
- * in progress lines, in curves.png and in the final message. Log and plots support the metrics of all recipes. */
+/* Tests a recipe of its own: network S with one layer learns that images are real. The metrics of S are in the log, in
+ * progress lines, in curves.png and in the final message. Log and plots support the metrics of all recipes. */
 #include "gather_signed.h"
 #include "host/figure/images.h"
 #include "host/rundir/log_text.h"
@@ -128,7 +128,7 @@ static dg_options o = {.data = data,
                        .grid_cols = 2};
 static char config[] = "";
 
-/* Builds a job with identical images, so that their order has no effect. */
+/* Builds a job. All images are identical, so their order has no effect. */
 static bool up(void)
 {
     static dg_model model;
