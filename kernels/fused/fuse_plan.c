@@ -22,7 +22,7 @@ typedef struct {
     int members, losses;
     int place;
     bool refused;
-    bool made; /* norm_act, norm_act_dx: the consumers recompute the result, and it is never stored */
+    bool made; /* consumers recompute the result (of norm_act or norm_act_dx), which is never stored */
 } note;
 
 typedef struct {
@@ -33,7 +33,7 @@ typedef struct {
     dg_deps deps;
 } pass;
 
-/* True for convolutions, except convolutions with averaged (EMA) weights, which no fused update rounds. */
+/* True for convolutions whose weights are not averages (EMA), because no fused update rounds averages. */
 static bool is_conv(const dg_plan *p, const dg_op *op)
 {
     if (op->kind != DG_OP_conv_fwd && op->kind != DG_OP_conv_dx) return false;
@@ -162,7 +162,7 @@ static dg_launch_kind kind_of(const pass *f, int main)
     if (op->kind == DG_OP_adam) return members > 1 ? DG_LAUNCH_UPDATE : DG_LAUNCH_OP;
     if (!is_conv(p, op)) return DG_LAUNCH_OP;
     if (f->note[main].losses) return DG_LAUNCH_HEAD;
-    /* a convolution whose sum is split also uses a fused kernel, which adds the parts of the sum */
+    /* a split sum also uses a fused kernel, which adds the parts */
     bool around = members > 1 || (f->what != DG_FUSE_NONE && op->tune.split > 1);
     const int writer = dg_deps_writer(&f->deps, main, dg_operand_index(op->kind, dg_fuse_input(op)));
     if (writer >= 0 && f->note[writer].made) around = true;
@@ -170,7 +170,7 @@ static dg_launch_kind kind_of(const pass *f, int main)
                                                                                            : DG_LAUNCH_OP;
 }
 
-/* True if every launch that reads the result of op i, including the op's own launch, can recompute this result. */
+/* True if every launch that uses the result of op i can recompute the result. */
 static bool all_make(const pass *f, int i)
 {
     const dg_plan *p = f->p;
@@ -267,8 +267,8 @@ static bool in_order(const pass *f)
     return true;
 }
 
-/* Returns a fused convolution on tensor cores, launched before the update, whose input is operand `name` of weight
- * gradient i, or NULL. `i`: number of the op in the plan's original order. */
+/* Finds an earlier fused convolution on tensor cores whose input is operand `name` of weight gradient i. Returns NULL
+ * if there is none. `i`: number of the op in the plan's original order. */
 static dg_op *multiplied(const pass *f, int i, const char *name, const int *new_place)
 {
     const dg_plan *p = f->p;

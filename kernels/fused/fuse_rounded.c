@@ -3,7 +3,7 @@
 
 static bool is(const dg_op *op, int operand, const char *name) { return operand == dg_operand_index(op->kind, name); }
 
-/* True if the launch, a fused convolution or head, can write bf16 results and read its epilogue's input as bf16. */
+/* True if fused convolution or head l supports bf16 for its results and for its epilogue's input. */
 static bool takes_results(const dg_plan *p, const dg_launch *l)
 {
     const dg_op *main = &p->op[l->main];

@@ -66,10 +66,10 @@ typedef struct {
 
 /* Rounded tensors (dg_row.rounded, decided by fuse_rounded.c): under --precision bf16 a tensor between fused launches
  * is stored as bf16 if all its writers and readers support bf16. Pointers to rounded tensors are still float *. If
- * every reader rounds the tensor or reads only its sign, results are unchanged. A norm's input and the gradient after a
- * norm have one more rounding than in unfused ops. Sums over these tensors use the unrounded values. */
+ * every reader rounds the tensor or reads only its sign, results are unchanged. Unlike unfused ops, fused launches also
+ * round a norm's input and the gradient after a norm. Sums over these tensors use the unrounded values. */
 
-/* The operands of a weight gradient were inputs of earlier convolutions: x in the forward pass, y in the data gradient.
+/* A weight gradient's operands are also inputs of earlier convolutions: x of the forward pass, y of the data gradient.
  * On tensor cores, the earlier convolutions store their rounded inputs (`factors`) for the weight gradient. If no
  * convolution stores an operand, a kernel of the update rounds this operand. */
 
@@ -79,12 +79,12 @@ typedef struct {
     dg_conv_args conv;
     dg_prologue in;
     dg_epilogue out;
-    /* For forward thin convolutions: the first gather.N images are read from the dataset and also written to gather.x
-     * == in.x. Requires dg_gather_is_signed (gather.h). */
+    /* Forward thin convolutions read the first gather.N images from the dataset and also write them to gather.x ==
+     * in.x. Requires dg_gather_is_signed (gather.h). */
     dg_gather_args gather;
-    /* Kernel family dense: the kernel draws random latents y into noise.z == in.x, or reads y if noise.n is 0. */
+    /* Kernel family dense draws latents y and stores them in noise.z == in.x. If noise.n is 0, it reads y. */
     dg_noise_args noise;
-    /* the two previous launches do not write w, so kernels of mma and thin_mma may read w before these launches end */
+    /* the two previous launches do not write w: mma and thin_mma may read w before grid_dependency_wait() */
     bool early;
     const void *rounded; /* kernel family mma: rounded weights in the order of conv.w (dg_rounded) */
     void *factors;       /* kernel family mma: output, the kernel's rounded input; NULL: not stored */
@@ -123,7 +123,7 @@ typedef struct {
 typedef struct {
     int jobs;
     dg_update_job job[DG_UPDATE_JOBS];
-    dg_adam_args adam;       /* adam.g: gradients of gamma and beta, which no job computes */
+    dg_adam_args adam;       /* adam.g: gradients of gamma and beta; jobs compute all other gradients */
     dg_advance_args advance; /* if advance.state is NULL, the launch does not advance the step */
     dg_rounded rounded;
     float *scratch;
@@ -155,8 +155,8 @@ dg_fused_size dg_fused_update_size(const dg_fused_update *u);
 void dg_fused_update_split(dg_fused_update *u);
 
 /* Returns NULL, or the reason why the ops cannot be fused and are launched one by one. The text is valid until the next
- * call. tune: accepted by dg_variant_check() for the op. The variant determines the kernel family (variant.h); if the
- * variant has no family and the convolution is flat (conv_tiles.h), the family is dense. */
+ * call. tune: accepted by dg_variant_check() for the op. The variant determines the kernel family (variant.h). Flat
+ * convolutions (conv_tiles.h) without a family use dense. */
 const char *dg_fused_conv_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu);
 const char *dg_fused_head_refuses(const dg_fused_head *h);
 const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu);

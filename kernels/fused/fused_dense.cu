@@ -2,7 +2,7 @@
  * the statistics of the norm after it. Each block draws the latents that it needs, which is faster than waiting for
  * another kernel. Each step of the main loop sums over DEPTH latents, so Co <= DEPTH needs one step. The sum over the
  * latents is divided into PARTS parts, which are added in order.
- * Block tile: 16 images x 128 channels of one pixel (conv_tiles.h). Wide tiles repeat fewer draws of latents.
+ * Block tile: 16 images x 128 channels of one pixel (conv_tiles.h). Wide tiles draw each latent in fewer blocks.
  * Thread tile: 4 images x 4 channels. The first AHEAD weights are loaded into registers before latents are drawn.
  * Shared memory: 43 KB.
  * Registers: 107.

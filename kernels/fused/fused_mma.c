@@ -11,7 +11,7 @@ dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, 
 {
     const dg_conv_args *a = &f->conv;
     const bool dx = kind == DG_OP_conv_dx, small = dg_mma_is_small(a);
-    /* in bf16 arithmetic, one kernel runs the prologues plain, norm and norm_dx of fp32 tensors (conv_mma.cuh) */
+    /* for fp32 tensors in bf16 arithmetic, one kernel runs all prologues (conv_mma.cuh) */
     const bool both = f->in.kind == DG_PROLOGUE_NORM_DX || (tune->math == DG_MATH_BF16 && !f->in.rounded);
     const bool sums = f->out.kind == DG_EPILOGUE_STATS || f->out.kind == DG_EPILOGUE_NORM_DX;
     const int side = small ? 4 : 8, rows = dx ? dg_ceil_div(a->H, 2) : a->Ho, cols = dx ? dg_ceil_div(a->W, 2) : a->Wo;
@@ -26,7 +26,7 @@ dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, 
     const dg_mma_tile tile = dg_mma_tile_of(kind, a, tune);
     const int stages = DG_MMA_STAGES(true, tune->math == DG_MATH_FP16, tile.portion);
     const int factors = tile.factors + (stages - 2) * tile.portion, sums_bytes = results * (int)sizeof(float);
-    const bool cluster = tile.factors && tune->split > 1; /* exchanged sums reuse the shared memory of the operands */
+    const bool cluster = tile.factors && tune->split > 1; /* a cluster exchanges sums in the operands' shared memory */
     g.shared = (size_t)(tile.bytes + (stages - 2) * tile.portion) + (size_t)g.channels * (both ? 3 : 2) * sizeof(float);
     if (cluster && sums_bytes > factors) g.shared += (size_t)(sums_bytes - factors);
     g.merged = g.blocks / f->out.groups * (cluster ? tune->split : 1);

@@ -2,8 +2,8 @@
  * prologue and an epilogue. The prologue is applied once per value, when the value is stored in shared memory. The
  * weights are rounded before the launch. The epilogue reads the results from registers.
  * Tile: as in conv_mma_fwd.cuh and conv_mma_dx.cuh.
- * Shared memory: as in conv_mma_fwd.cuh and conv_mma_dx.cuh, plus 16 bytes, 8 or 12 bytes per summed channel, and two
- * more stages of weights if a stage has 8 KB. Warpgroups that split a sum need shared memory for a tile's sums
+ * Shared memory: as in conv_mma_fwd.cuh and conv_mma_dx.cuh, plus 16 bytes, plus 8 or 12 bytes per summed channel.
+ * Weights have two more stages if a stage has 8 KB. Warpgroups that split a sum need shared memory for a tile's sums
  * (fused_mma_join.cuh).
  * Registers: forward pass 146 to 172, data gradient 146 to 190, warpgroups 107 to 254.
  * Bound by: shared memory, and the latency of the epilogue's sums over blocks. */
@@ -26,7 +26,7 @@ struct dg_fused_mma {
     int split, channels;
     const void *rounded;
     void *factors;
-    unsigned share; /* bit i: the first column of tiles stores slice i of the rounded input */
+    unsigned share; /* bit i is set if column 0 of the tiles stores slice i of the rounded input */
     bool early;     /* the first weights are loaded before grid_dependency_wait() */
     float *result, *sums, *parts;
     unsigned *columns, *tiles;
@@ -56,7 +56,7 @@ static __device__ __forceinline__ void dg_fused_table(float *table, const dg_pro
     }
 }
 
-/* Sums each of eight values over the lanes of a warp with equal lane % 4. A lane returns the sum of v[lane / 4]. */
+/* Sums v[0] to v[7] over lanes with equal lane % 4. A lane returns the sum of v[lane / 4]. */
 static __device__ __forceinline__ float dg_fold(const float (&v)[8])
 {
     const int lane = dg_warp_lane();
@@ -75,8 +75,8 @@ static __device__ __forceinline__ float dg_fold(const float (&v)[8])
     return keep + __shfl_xor_sync(0xffffffffu, give, 4);
 }
 
-/* Sums each column over the warps of the block; thread i returns the sum of column i. v: this lane's columns; room:
- * shared memory, Job::shares * N floats. All threads of the block must call this function. */
+/* Returns the block's sum of column threadIdx.x of the tile. v: this lane's columns; room: shared memory, Job::shares *
+ * N floats. All threads of the block must call this function. */
 template <class Job, class G>
 static __device__ __forceinline__ float dg_column_sum(const float (&v)[2 * G::NJ], float *room, dg_own_warps own)
 {
@@ -106,8 +106,8 @@ static __device__ DEV_NOINLINE void dg_fused_merge(dg_epilogue s, float *sums, u
 }
 
 /* Applies the epilogue to a lane's results and stores them. Epilogue norm_dx: also adds to the two sums of each column
- * (`first`, `second`). WHOLE: no column of the tile is out of range. at: index of the first channel of each row, or
- * negative for a row out of range. n: first of the lane's columns. */
+ * (`first`, `second`). WHOLE: no column of the tile is out of range. at: index of each row's first channel, negative
+ * for rows out of range. n: first of the lane's columns. */
 template <class G, bool WHOLE, class Sums, int ROWS>
 static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sums &sums, const int (&at)[ROWS],
                                                       int group, int n, int C, float (&first)[2 * G::NJ],
@@ -123,7 +123,7 @@ static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sum
         for (int j = 0; j < G::NJ; j++) {
             const int c = n + j * 8;
             if (!WHOLE && c >= C) continue;
-            dg_pack<float, 2> pre[ROWS]; /* rows out of range read row 0, so that loads need no branch */
+            dg_pack<float, 2> pre[ROWS]; /* rows out of range load from index 0, to avoid a branch */
             if (bf16 && s.rounded_y) {
                 const uint16_t *const y = reinterpret_cast<const uint16_t *>(s.pre);
 #pragma unroll
@@ -192,7 +192,7 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
     float *const other = room + Job::shares * G::N;
     dg_pack<float, 2> part;
     if (s.kind == DG_EPILOGUE_STATS) {
-        float *const there = other + G::N; /* number of rows that each warp sums */
+        float *const there = other + G::N; /* number of rows in range, per warp */
         int missing = 0;
         if (own.mine) {
 #pragma unroll
@@ -331,7 +331,7 @@ static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
     else KLAUNCH_AFTER((fused_kernel<Job, G>), grid, dim3(G::NT), g.shared, stream, k);
 }
 
-/* A bit mask, for each arithmetic, of the prologues (enum in conv_mma.cuh) for which kernels are compiled. */
+/* Bit masks of the prologues with compiled kernels, one per arithmetic (bits: enum in conv_mma.cuh). */
 enum {
     DG_FUSED_MAPS = 1 << DG_ONE_TENSOR | 1 << DG_TWO_TENSORS,
     DG_FUSED_MAPS_BF16 = 1 << DG_TWO_TENSORS | 1 << DG_ROUNDED | 1 << (DG_ROUNDED | DG_ONE_TENSOR) |

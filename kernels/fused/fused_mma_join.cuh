@@ -1,4 +1,4 @@
-/* Adds the parts of a tile's split sum (tune.split; a block per part) in scratch or distributed shared memory. */
+/* Adds the parts of a split sum (tune.split), which blocks exchange in scratch or distributed shared memory. */
 #ifndef DG_FUSED_MMA_JOIN_CUH
 #define DG_FUSED_MMA_JOIN_CUH
 
@@ -21,8 +21,8 @@ template <class G, class Sums> static __device__ __forceinline__ void dg_leave_s
     }
 }
 
-/* Warpgroups: the blocks that compute the parts of a tile's sum form a cluster. Each block completes the sums of its
- * warps first .. last - 1 by adding the sums of the same warps in the other blocks. */
+/* Warpgroups: the blocks that compute the parts of a tile's sum form a cluster. Each block computes the final sums of
+ * warps first .. last - 1: it adds these warps' parts from all blocks. */
 struct dg_own_warps {
     int first, last;
     bool mine;
@@ -88,7 +88,7 @@ static __device__ __forceinline__ bool dg_fused_join(Sums &sums, float *parts, u
     return true;
 }
 
-/* Returns the sum of of[k * apart] over the shares k (partial sums of a column) that this block completes. */
+/* Returns the sum of of[k * apart] over this block's shares k. A share is a partial sum of a column. */
 template <class Job, class G>
 static __device__ __forceinline__ float dg_own_sum(const float *of, int apart, dg_own_warps own)
 {

@@ -17,7 +17,7 @@ static const char *epilogue_name(const dg_epilogue *s)
     return name[s->kind];
 }
 
-/* Returns the number of partial sums that a last block merges, in both steps if there are clusters. */
+/* Returns the number of partial sums merged after the main loop; with clusters, the total of both merges. */
 static double merged(const dg_epilogue *s, int per_group, int channels)
 {
     if (s->kind != DG_EPILOGUE_STATS && s->kind != DG_EPILOGUE_NORM_DX) return 0;

@@ -1,7 +1,7 @@
 /* Fused convolutions of images. Forward: fused_thin_fwd.cuh. In the data gradient (forward pass of G's last layer),
  * each thread applies the norm to the values of y that it copied to shared memory.
- * Tile: 8x8 positions of 8 images (maps up to 32 wide) or 16x32 positions of one image, CI channels x 4 phases
- * (parities of row and column of x); 4 channels of y per stage.
+ * Tile: 8x8 positions of 8 images (maps up to 32 wide) or 16x32 positions of one image; per position 2x2 pixels x CI
+ * channels of x. Stage: 4 channels of y.
  * Shared memory: 13 or 16 KB per stage, 2 to 4 stages, and 8 bytes per channel of y.
  * Registers: 96 (CI = 1), 128 (CI = 3).
  * Bound by: fp32 multiply-adds.
@@ -28,8 +28,8 @@ static __device__ __forceinline__ void put(float *p, const dg_pack<float, 4> &v,
         if (i < n) p[i] = v.v[i];
 }
 
-/* Calls f(at, n, wide, v) for all results of a thread. `v`: four contiguous values of a row of x, in which pixels of
- * two phases alternate. `at`: index of v's first value in x. */
+/* Calls f(at, n, wide, v) for all results of a thread. `v`: four contiguous values of a row of x. `at`: index of v's
+ * first value in x. */
 template <class G, class F>
 static __device__ __forceinline__ void for_each_pack(const float (&acc)[2][2][4][G::T], const dg_conv_args &a,
                                                      const dg_thin_dx_coord<G> &at, const F &f)

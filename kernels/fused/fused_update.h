@@ -26,7 +26,7 @@ enum { DG_UPDATE_DONE, DG_UPDATE_BAD, DG_UPDATE_COUNTERS };
 
 typedef struct {
     dg_conv_args conv;
-    dg_prologue x, y; /* `plain` for jobs on tensor cores, whose operands are rounded before the launch */
+    dg_prologue x, y; /* kind is `plain` for jobs on tensor cores, which read rounded operands */
     int kind, channels;
     int groups, per_group;
     int rows, cols;
@@ -63,7 +63,7 @@ void dg_update_order(const dg_fused_update *u, const dg_update_work *work, int *
 
 const char *dg_prologue_name(const dg_prologue *s);
 
-/* Return cost model entries (core/tune/cost.h): for the producer blocks of a job, and the consumers of n weights. */
+/* Write cost model entries (core/tune/cost.h): for a job's producer blocks, and for the consumers of n weights. */
 struct dg_cost_part;
 void dg_update_part(const dg_update_work *w, dg_math math, struct dg_cost_part *out);
 void dg_update_adam_part(const dg_update_work *work, int jobs, int64_t n, dg_math math, struct dg_cost_part *out);

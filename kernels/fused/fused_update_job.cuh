@@ -36,7 +36,7 @@ template <class E> static __device__ __forceinline__ void dg_update_block(const 
     grid_dependents_launch();
 }
 
-/* Updates without rounding use the bf16 kernel, because it is compiled for every architecture. */
+/* Updates without rounded operands also use the bf16 kernel, which is compiled for every architecture. */
 template <class E>
 static __global__ void __launch_bounds__(DG_UPDATE_THREADS) dg_update_kernel(const GRID_CONSTANT dg_update_layout u)
 {

@@ -15,8 +15,8 @@ extern "C" {
 template <class G, class Products, int STAGES> struct dg_update_sums : Products {
     typedef typename G::E E;
     typedef typename G::piece piece;
-    /* Cell (8x8 or 4x4 positions) of x or y. first: offset of its first unit, in x including the border. outside: bits
-     * of rows and columns outside of the map. */
+    /* Cell (8x8 or 4x4 positions) of x or y. first: offset of its first unit, which in x belongs to the border.
+     * outside: bits of rows and columns outside of the map. */
     struct alignas(8) origin {
         int first;
         uint32_t outside;
@@ -30,7 +30,7 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
         uint32_t where;
         int cell, to, from;
     };
-    /* Bits of `outside`: bit 0: the row before the cell; bits 1 to LINES - 1: rows of y, each shared by two rows of x.
+    /* Bit 0 of `outside` marks the row before the cell. Bits 1 to LINES - 1 mark one row of y, or two rows of x, each.
      * The next LINES bits are for columns. Bit 31 marks a cell outside of all images. */
     static constexpr int LINES = 10;
     static constexpr uint32_t nowhere = 1u << 31;

@@ -16,10 +16,10 @@ typedef struct {
     double begin, unit;
 } block_ns;
 
-/* Costs of a fused update. counted: the cost model has instruction counts for every job's kernel. */
+/* Costs of a fused update. counted: instruction counts are known for every job's kernel. */
 typedef struct {
     bool counted;
-    dg_machine machine; /* the costs of an H100, so that every GPU splits and orders sums alike */
+    dg_machine machine; /* always an H100's costs, so that all GPUs have equal splits and orders of sums */
     dg_cost_part part[DG_UPDATE_JOBS];
     block_ns job[DG_UPDATE_JOBS];
 } update_costs;

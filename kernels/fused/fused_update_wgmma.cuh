@@ -3,10 +3,9 @@
  * of y, 64 per piece. Each of the two warpgroups multiplies half of a piece; the sums of both warpgroups are added at
  * the end.
  *
- * In shared memory, x is ordered by phase of the patch, plane of channels, and line of adjacent positions. The 4 phases
- * x 2 planes of a product then have one stride. A shift (ky / 2, kx / 2) only changes the first position. Eight
- * consecutive positions are a row of an 8x8 cell, or four columns of two adjacent 4x4 cells. ldmatrix loads y into
- * registers once for all shifts.
+ * In shared memory, x is stored as [phase][plane of channels][line of positions]. One stride therefore separates the 4
+ * phases x 2 planes of a product. A shift (ky / 2, kx / 2) only moves the start address. Eight consecutive positions
+ * are a row of an 8x8 cell, or a row of two adjacent 4x4 cells. ldmatrix loads y into registers once for all shifts.
  * Tile: 64 channels of y x 16 taps x 16 channels of x.
  * Shared memory: 76 KB in four stages, small maps 84 KB.
  * Registers: 128 per thread for sums.
@@ -63,8 +62,7 @@ template <class G> struct dg_dw_wgmma_products {
         for (int i = 0; i < shifts * blocks * 4; i++) sums.c[0][i / 4 / blocks][i / 4 % blocks][i % 4] = 0;
     }
 
-    /* Like dg_dw_products::spot, but values are numbered in the order of shared memory, so that neighbouring threads
-     * write neighbouring units. */
+    /* Like dg_dw_products::spot, but neighbouring threads write neighbouring units of shared memory. */
     static __device__ __forceinline__ int spot(int j)
     {
         const int plane = (int)(threadIdx.x % 2), value = (int)(threadIdx.x / 2) + j * G::NT / 2, at = value % G::line,

@@ -37,8 +37,8 @@ static dg_prediction from_counts(const dg_launch_cost *c)
     return r;
 }
 
-/* Predicts a fused launch from its entries in the cost model. A fused launch adds the parts of its split sums without
- * another kernel, so only the memory traffic of these additions is counted. */
+/* Predicts a fused launch from its entries in the cost model. The launch's own kernel adds the parts of split sums, so
+ * the prediction counts only their memory traffic. */
 static dg_prediction predict_fused(const dg_plan *p, const dg_launch *l, const dg_machine *m)
 {
     dg_launch_cost cost;

@@ -5,16 +5,16 @@
  * columns 2b - 1 and 2b:
  *   x[2a - 1 + py, 2b - 1 + px] = r[a, b](py, px) + r[a - 1, b](2 + py, px) + r[a, b - 1](py, 2 + px)
  *                               + r[a - 1, b - 1](2 + py, 2 + px).
- * The term r[a, b](ky, kx) is the product of position (a, b) of y and tap (ky, kx), or 0 outside of y. A matrix product
- * from four positions of y to four pixels would be slower: it rounds each value of y four times, and pads 12 columns to
- * 16 if CI is 3.
+ * The term r[a, b](ky, kx) is the product of position (a, b) of y and tap (ky, kx), or 0 outside of y. In a product
+ * with N = 4 pixels x CI channels and K = 4 positions x Co, each y would be rounded four times, and N = 12 padded to
+ * 16.
  *
  * Four lanes load 16 channels of a position, 16 bytes each, directly into registers, without shared memory. Lane t of
- * these four lanes computes column t of the taps. Each warp passes its sums for the row below to the next warp;
- * neighbouring positions exchange sums by shuffles. The first warp of a block only passes sums, because its row is the
- * last row of the previous block. A warp writes its two rows of pixels to shared memory for the epilogue.
- * Tile: up to 17 rows of positions of one image, plus the row above, x all channels.
- * Warp tile: a row of y, 16 positions x 2 CI products of 8 columns per step of 16 channels.
+ * these four lanes computes column t of the taps. Shuffles exchange sums between neighbouring positions of a row. Each
+ * warp passes its sums for the next row to the next warp. The first warp of a block only passes sums, because its row
+ * is the last row of the previous block. A warp writes its two rows of pixels to shared memory for the epilogue.
+ * Tile: all channels of up to 17 rows of positions of one image, and of the row above.
+ * Warp tile: one row of y; each step multiplies 16 positions x 16 channels by 16 CI columns.
  * Shared memory: 1.5 KB per row (0.5 KB if CI = 1), and 1.7 KB per 16 channels of y.
  * Registers: 64 (CI = 1) or 91 (CI = 3).
  * Bound by: shared memory. */
@@ -29,7 +29,7 @@ template <int CI_, bool ROUNDED> struct thin_dx {
     typedef typename std::conditional<ROUNDED, uint16_t, float>::type V;
     typedef dg_quad quad;
     static constexpr int CI = CI_, COLS = DG_THIN_MMA_COLS, CHUNK = DG_THIN_MMA_CHUNK, NT = DG_THIN_MMA_ROWS * 32;
-    /* fragments: number of fragments of B (8 columns each); handed: values per position for the next warp */
+    /* fragments: number of 8-column fragments of B; handed: sums per position that the next warp receives */
     static constexpr int fragments = 2 * CI, handed = 2 * CI;
     static constexpr int chunk_words = fragments * 32 * quad::words;
     static constexpr int slot = 2 * handed * 32;
@@ -80,7 +80,7 @@ template <int CI_, bool ROUNDED> struct thin_dx {
     {
         return 1 - 2 * near_reciprocal(1 + near_power(v * 2.88539008f));
     }
-    /* Returns sum v = ky * CI + channel at the lane's position p0 + 8 p + lane / 4; p: 0 or 1. */
+    /* Returns sum v (ky * CI + channel) of the lane's position p (0 or 1). */
     __device__ __forceinline__ float at(int p, int v) const { return c[v / 2][p * 2 + v % 2]; }
 
     __device__ __forceinline__ void fetch(values &to, int p0, int chunk) const
@@ -100,7 +100,7 @@ template <int CI_, bool ROUNDED> struct thin_dx {
         const dg_pack<float, 2> low = dg_widened(q.w[0]), high = dg_widened(q.w[1]);
         return {{low.v[0], low.v[1], high.v[0], high.v[1]}};
     }
-    /* Multiplies two of the lane's positions. Separate code with and without a norm avoids register moves. */
+    /* Adds a chunk's products at two positions. Separate code with and without a norm avoids register moves. */
     __device__ __forceinline__ void multiply(const values &from, int p0, int chunk, const dg_prologue &in,
                                              const uint32_t *weight, const float *table)
     {
@@ -155,8 +155,8 @@ template <int CI_, bool ROUNDED> struct thin_dx {
             dg_store<4>(to + (k * 32 + lane()) * 4, v);
         }
     }
-    /* Computes two rows of pixels from the sums of this warp and of the warp above (in `place`), and stores them in
-     * `place` as [2][line]. left: sums of the last position, for the next call; `last` stores them too. */
+    /* Adds this warp's sums to the previous warp's sums in `place`, and overwrites `place` with two rows of pixels,
+     * [2][line]. left: sums of the last position, for the next call; last: also stores `left`. */
     __device__ __forceinline__ void pixels(float *place, bool last, float (&left)[handed]) const
     {
         const int t = lane() % 4, g = lane() / 4;
@@ -175,7 +175,7 @@ template <int CI_, bool ROUNDED> struct thin_dx {
             const int of_row = v / CI * line + v % CI;
 #pragma unroll
             for (int p = 0; p < 2; p++) {
-                /* the last of eight positions passes its sum to the first of the next eight positions */
+                /* lanes 30 and 31 pass the last sum of the previous eight positions */
                 const float mine = lane() < 30 ? u[v][p] : p ? u[v][p - 1] : left[v];
                 const float other = __shfl_sync(0xffffffffu, mine, (lane() + 30) % 32);
                 if (t < 2) mine_of[of_row + 16 * p * CI] = u[v][p] + other;
@@ -268,7 +268,7 @@ template <class G> static __device__ __forceinline__ void dx_block(const dg_fuse
         const bool last = p0 + G::COLS >= a.Wo;
         float *const place = slot - G::slot;
         sums.pixels(place, last, left);
-        /* place[0] holds value number 2 * p0 * CI - 4 of a row of x */
+        /* place[4] is the first channel of column 2 * p0 of x */
         const int lo = max(0, 2 * p0 - 1) * CI, hi = min(a.W, 2 * (p0 + G::COLS) + (last ? 1 : -1)) * CI, n = hi - lo,
                   iy = 2 * row - 1;
         write<G>(f, place + lo - 2 * p0 * CI + 4, (image * a.H + iy) * a.W * CI + lo, a.W * CI, n, iy);

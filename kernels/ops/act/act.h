@@ -96,7 +96,7 @@ INLINE real act_dx_of(const dg_act act, real dy, real y, real factor)
     return (real)NAN;
 }
 
-/* Calls a function with a constant `act` as its first argument, which is DG_ACT_LEAKY for all activations but tanh. */
+/* Passes `function` a constant first argument: DG_ACT_TANH, or DG_ACT_LEAKY for every other activation. */
 #define WITH_ACT(which, function, ...)                                 \
     do {                                                               \
         switch (which) {                                               \

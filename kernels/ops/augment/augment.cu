@@ -1,5 +1,5 @@
-/* Differentiable augmentation and its adjoint. If colours change, a first pass over the image computes its mean; the
- * second pass reads the image from the cache. real: type of the values; back: the adjoint.
+/* Differentiable augmentation and its adjoint. Changes of colour need two passes: the first computes the image's mean,
+ * the second reads the image from the cache. real: type of the values; back: the adjoint.
  * Grid: one block per image. Thread: every blockDim'th pixel. Shared memory: 4 KB. Registers: 50. Bound by: latency */
 #include "kernels/dev/cuda.cuh"
 extern "C" {

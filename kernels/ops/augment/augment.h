@@ -16,7 +16,7 @@ static inline DG_HD int dg_augment_whole(uint32_t word, int count)
     return (int)((uint64_t)word * (uint64_t)count >> 32);
 }
 
-/* Sets the ends of the box along one axis: half of `side` long, centred at a position given by the random `word`. */
+/* Sets the box's ends along one axis. Its length is half of `side`; the random `word` gives its centre. */
 static inline DG_HD void dg_augment_cut(uint32_t word, int side, int *from, int *to)
 {
     const int length = (side + 1) / 2;

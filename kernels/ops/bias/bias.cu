@@ -5,7 +5,7 @@
 #include "kernels/ops/act/act.cuh"
 #include "kernels/ops/norm/columns.cuh"
 
-/* Computes dx (which may be dy) and the sums of dx over a chunk. With one chunk, its sums are the bias gradient db. */
+/* Computes dx (which may be dy) and the sums of dx over a chunk. A single chunk's sums are the bias gradient db. */
 template <class real>
 static __global__ void __launch_bounds__(MAX_BLOCK, 2)
     bias_dx_kernel(const dg_bias_act_args a, const columns s, dg_act act, real factor, int width)

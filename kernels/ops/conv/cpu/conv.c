@@ -4,7 +4,7 @@
 
 static bool filters(const dg_conv_args *a) { return a->K == 2 * a->S || (a->K == 3 && a->S == 1); }
 
-/* True if enough outputs of the Winograd tiles are inside the map. With two taps per axis, all outputs must be inside.
+/* True if enough of the Winograd tiles' outputs are inside the map. With two taps per axis, all outputs must be inside.
  * With three taps, which save more products, half of the outputs must be inside. For weight gradients a quarter is
  * enough, because direct sums are slow on small maps. */
 static bool tiles_fit(dg_op_kind kind, const dg_conv_args *a, int H, int W)
@@ -14,9 +14,9 @@ static bool tiles_fit(dg_op_kind kind, const dg_conv_args *a, int H, int W)
     return kind == DG_OP_conv_dw ? computed <= 4 * used : H >= 4 && W >= 4 && computed <= 2 * used;
 }
 
-/* True if Winograd is faster and exact enough. The channels must fill vectors, and the tiles must fit the outputs.
- * Winograd's relative fp32 error of 4e-7 (5e-7 with three taps) equals that of a chain of 500 multiply-adds, so shorter
- * sums use the direct variant. Type fp64 uses the direct variant, the reference for comparisons. */
+/* True if Winograd is faster and exact enough. The channels must fill vectors, and the tiles must fit the outputs. For
+ * sums of fewer than 256 terms, the direct variant is more exact: Winograd's relative fp32 error is 4e-7 (three taps:
+ * 5e-7). Type fp64 uses the direct variant, the reference for comparisons. */
 static bool suits_winograd(dg_op_kind kind, const dg_conv_args *a)
 {
     int H = kind == DG_OP_conv_dx ? dg_ceil_div(a->H, a->S) : a->Ho;

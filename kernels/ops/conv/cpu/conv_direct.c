@@ -249,7 +249,7 @@ static void scatter(const row *w, const real *c, int n0, int images, int block, 
     for (int column = c0; column < c1;) {
         int square = column / j->Co, n = column % j->Co, py = square / j->S, px = square % j->S;
         int y = (w->oy + j->first) * j->S + py - j->P, x = (ox + j->first) * j->S + px - j->P;
-        /* number of contiguous columns: the pixels inside the image that remain in this row of S pixels */
+        /* number of contiguous columns: up to the end of the tile, the row of S pixels, or the image */
         int run = dg_min(c1 - column, (j->S - px) * j->Co - n);
         if (x < 0 || y < 0 || y >= j->Ho) run = dg_min(run, j->Co - n);
         else run = dg_min(run, (j->Wo - x) * j->Co - n);
@@ -342,8 +342,8 @@ void DG_CPU(dg_conv_direct)(bool adjoint, const dg_conv_args *a)
     real *panel, *packs;
     carve(&j, a->scratch, &panel, &packs);
     int team = dg_conv_team(a, j.team);
-    /* Each part of the channels packs the input again, so there are only enough parts for about three units per thread.
-     * No sum is divided among parts, so results do not depend on the number of threads. */
+    /* Each part packs the input again, so the parts give each thread only about three units. No sum is divided among
+     * parts, so results do not depend on the number of threads. */
     int parts = dg_max(1, dg_min(j.blocks, dg_ceil_div(3 * team, j.sets * j.bands)));
     if (team == 1) parts = 1;
 #pragma omp parallel num_threads(team)

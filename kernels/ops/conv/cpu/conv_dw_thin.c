@@ -30,7 +30,7 @@ typedef struct {
 static int padded(int n, int to) { return dg_ceil_div(n, to) * to; }
 static int vector_block(int n) { return n <= DG_LANES ? DG_LANES : 2 * DG_LANES; }
 
-/* True if this file's layout multiplies less padding than the layout of conv_dw.c. */
+/* True if this file computes fewer products, padding included, than conv_dw.c. */
 bool DG_CPU(dg_conv_dw_is_thin)(const dg_conv_args *a)
 {
     double here = (double)padded(a->K * a->Ci, TALL) * padded(a->Co, vector_block(a->Co));
