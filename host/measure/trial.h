@@ -15,7 +15,7 @@ enum { DG_TRIAL_STEPS = 128 };
 typedef struct {
     const uint8_t *pixels;
     int count;
-    const int32_t *order; /* (steps): index of the image at each position of the epoch */
+    const int32_t *order; /* (steps) image index per position of the epoch */
     int steps;
 } dg_trial_images;
 

@@ -43,7 +43,7 @@ static dg_err check_keys(unroller *u, dg_section *s)
     return DG_OK;
 }
 
-/* Returns the index of the layer that a reference to section `number` means. In a repeated block, a reference to the
+/* Returns the index of the layer that key in or add selects by section number. In a repeated block, a reference to the
  * section before the block means the last layer of the previous copy. */
 static int earlier(const unroller *u, int number) { return number == u->from - 1 ? u->begin : u->newest[number]; }
 

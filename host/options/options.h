@@ -63,7 +63,7 @@ typedef struct {
     double lr_end, beta2_end, r1_end, r2_end; /* values at the end of the schedule; 0: constant value */
     char *augment, *aug_preview;
     int augmented;
-    bool model_says; /* the model or a config file sets options of [train]; config.ini stores all such options */
+    bool model_says; /* the model or a config file sets options of [train], so config.ini stores them all */
     char *schedule;  /* "cosine" sets cosine; pairs: factor[i] multiplies learning rates from epoch change[i] on */
     bool cosine;
     int schedule_length; /* in images; 0: auto, which a run with `cosine` replaces by a value */
@@ -76,7 +76,7 @@ typedef struct {
     char *resume_from;                        /* NULL: the newest checkpoint in out */
     int sample_every, checkpoint_every, keep; /* sample_every -1: auto */
     char *checkpoints;
-    bool checkpoint_auto; /* skip checkpoints if writing is slower than an epoch; checkpoint_every is 1 */
+    bool checkpoint_auto; /* skip checkpoints if writing is slower than an epoch; implies checkpoint_every = 1 */
     int grid_rows, grid_cols;
     long steps;
     bool no_curves, no_report, tensorboard, stop_on_collapse;

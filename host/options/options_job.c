@@ -49,7 +49,7 @@ dg_job_options dg_options_job(const dg_options *o)
                             .start_bias = o->start_bias};
 }
 
-/* The test batch size is at least 64, which keeps a machine busy and needs no more memory than a training step. */
+/* A test batch size of at least 64 is fast and needs no more memory than a training step. */
 dg_job_options dg_options_run(const dg_options *o, int batch, int images, int tests)
 {
     const int cells = o->grid_rows * o->grid_cols, test_batch = batch > 64 ? batch : 64;

@@ -32,7 +32,7 @@ static bool exists(const char *path)
     return lstat(path, &st) == 0 || errno != ENOENT;
 }
 
-/* True if path exists. False after an error such as a too long name; mkdir reports such errors later. */
+/* True if path exists. Ignores errors, such as a too long name, because mkdir reports them later. */
 static bool is_taken(const char *path)
 {
     struct stat st;

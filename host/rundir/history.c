@@ -184,7 +184,7 @@ static dg_err share_link(const dg_rundir *r, int folder, const char *name)
     return DG_OK;
 }
 
-/* After the rewind took effect, move or copy the other later files. Resuming removes later epochs from copied files. */
+/* Finish a rewind: move later images and checkpoints, copy other files. Resuming removes later epochs from copies. */
 static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
 {
     static const char *const kept[] = {"curves.png",

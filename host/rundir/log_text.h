@@ -8,7 +8,7 @@
 enum { DG_LOG_LINE = 1024 };             /* max length of a line */
 #define DG_LOG_BYTES ((uint64_t)4 << 30) /* max size of a log: about 40 million rows */
 
-/* A log row. Member `value` has the recipe's metrics; the other members are further columns. */
+/* A log row. Member `value` has the recipe's metrics. */
 typedef struct {
     uint64_t step, epoch;
     double value[DG_METRICS_MAX];

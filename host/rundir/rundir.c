@@ -211,7 +211,7 @@ static dg_err open_locked(dg_rundir *r)
     bool again = true;
     for (int tries = 0; tries < 20 && again; tries++) {
         dg_rundir_close(r);
-        r->made = 0; /* directories made by an earlier attempt are removed or belong to another run */
+        r->made = 0; /* directories of an earlier attempt may belong to another run */
         e = make_directories(r->path, &r->made);
         if (e) return e;
         r->fd = open(r->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

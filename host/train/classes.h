@@ -6,7 +6,7 @@
 #include "host/net/model.h"
 
 /* If `may` is set, replace a built-in classifier by its variant NAME-Nclasses for a dataset of N classes. Returns
- * DG_DATA if model and dataset still differ in classes. */
+ * DG_DATA if the numbers of classes of model and dataset still differ. */
 dg_err dg_follow_classes(const dg_options *o, const dg_dataset *d, bool may, dg_model *model);
 
 #endif

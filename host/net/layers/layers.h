@@ -107,7 +107,7 @@ dg_view dg_finish_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, i
 
 /* Append the tangent ops of dg_finish_forward, then the gradient db of the biases (-1: none). The op of the
  * activation's slope directly follows the convolution, so that fusion can join the two ops. from: the tangent before
- * these ops, which is `out` unless the layer adds another layer's output. */
+ * these ops; may equal `out`. */
 void dg_finish_tangent(dg_builder *b, const dg_tangent *t, int i, dg_view from, dg_view out, int db);
 /* Returns the view for the tangent of layer i's output. */
 dg_view dg_tangent_out(dg_builder *b, const dg_tangent *t, int i);
