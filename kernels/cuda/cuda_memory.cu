@@ -125,7 +125,7 @@ static dg_err start_piece(gpu *c, const char *src, size_t n, int *k)
     return DG_OK;
 }
 
-/* While the host copies data from one pinned buffer, the device copies the next data to another buffer. */
+/* The device fills one pinned buffer while the host copies data from another pinned buffer. */
 static dg_err get(dg_backend *b, void *host, const void *src, size_t bytes)
 {
     gpu *c = (gpu *)b;

@@ -50,8 +50,8 @@ __device__ __forceinline__ void grid_dependents_launch()
 #endif
 }
 
-/* Functions that a kernel may call before grid_dependency_wait(). The previous launch must not write the data that
- * these functions read. Loads bypass L1, which may have stale values. */
+/* Loads that may precede grid_dependency_wait(), only for data that the previous launch does not write. Loads bypass
+ * L1, which may have stale values. */
 template <class T> __device__ __forceinline__ T grid_early_load(const T *p)
 {
     static_assert(sizeof(T) == 4 || sizeof(T) == 16, "one load");

@@ -22,8 +22,7 @@ static __device__ __forceinline__ float dg_square_root(float x)
     return fmaf(fmaf(-root, root, x), r / 2, root);
 }
 
-/* Returns 1 / x in double for x from 2^-100 to 2^100, by two Newton steps, with an error of one unit in the last
- * bit. */
+/* Returns 1 / x in double for x from 2^-100 to 2^100, with an error of one unit in the last bit. */
 static __device__ __forceinline__ double dg_reciprocal(double x)
 {
     double r = near_reciprocal((float)x);

@@ -4,10 +4,10 @@
  * weights) in bf16 or fp16. Plane c of an operand has the c-th unit of each position. The units of a plane are
  * consecutive, and the next plane starts `pitch` units after it.
  *
- * A fragment load reads eight adjacent positions (128 bytes) of a plane. It has no bank conflicts at any first
- * position, so every tap of a convolution can use one copy of a plane. Eight threads at a time store 4 positions of 2
- * planes. The eight units are in different banks if pitch % 8 is 4. If pitch % 8 is 0, position p of an odd plane is
- * stored at index p ^ 4 to avoid bank conflicts.
+ * A fragment load reads eight adjacent positions (128 bytes) of a plane. No first position causes bank conflicts, so
+ * all taps of a convolution share one copy of a plane. Eight threads at a time store 4 positions of 2 planes. The eight
+ * units are in different banks if pitch % 8 is 4. If pitch % 8 is 0, position p of an odd plane is stored at index p ^
+ * 4 to avoid bank conflicts.
  *
  * For sums over channels, operands are read by rows: a matrix row is a position. For sums over positions, operands are
  * read by columns: a matrix row is a channel. In the layout of mma_bf16 (tensor.cuh), g = lane / 4 and t = lane % 4. */

@@ -1,9 +1,9 @@
 /* Groups the ops of a plan into launches.
  * 1. Find the dependencies between ops (deps.h).
  * 2. Fuse each convolution with its prologue and epilogue, the last layer of D with its loss, and Adam with the weight
- * gradients of its network. Every other op stays a separate launch.
- * 3. Drop a tensor that all consumers can recompute. Repeat steps 2 and 3 until nothing changes, because a launch
- * refused by its kernel cannot recompute tensors.
+ * gradients of its network. Launch each unfused op separately.
+ * 3. Drop a tensor that all consumers can recompute. Repeat steps 2 and 3 until nothing changes: launches that their
+ * kernels refuse cannot recompute tensors.
  * 4. Order launches by their main ops. */
 #include <stdlib.h>
 #include <string.h>

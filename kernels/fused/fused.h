@@ -74,7 +74,7 @@ typedef struct {
  * convolution stores an operand, a kernel of the update rounds this operand. */
 
 /* A convolution with prologue and epilogue: forward (x to y) or data gradient (y to x; also the forward pass of a
- * transposed convolution). The input is in.x. In conv, only the pointers to w and to the result are valid. */
+ * transposed convolution). The input is in.x. Of conv's pointers, only w and the result are valid. */
 typedef struct {
     dg_conv_args conv;
     dg_prologue in;
@@ -150,8 +150,8 @@ dg_fused_size dg_fused_conv_size(dg_op_kind kind, const dg_fused_conv *f, const 
 dg_fused_size dg_fused_head_size(const dg_fused_head *h);
 dg_fused_size dg_fused_update_size(const dg_fused_update *u);
 
-/* Sets tune.split of each weight gradient: the number of parts of its sum. Weight gradients outside of fused updates
- * have other numbers of parts, because each runs alone on the GPU. */
+/* Sets tune.split of each weight gradient: the number of parts of its sum. Unlike unfused weight gradients, the weight
+ * gradients of an update share the GPU. */
 void dg_fused_update_split(dg_fused_update *u);
 
 /* Returns NULL, or the reason why the ops cannot be fused and are launched one by one. The text is valid until the next

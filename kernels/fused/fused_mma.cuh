@@ -3,7 +3,7 @@
  * weights are rounded before the launch. The epilogue reads the results from registers.
  * Tile: as in conv_mma_fwd.cuh and conv_mma_dx.cuh.
  * Shared memory: as in conv_mma_fwd.cuh and conv_mma_dx.cuh, plus 16 bytes, plus 8 or 12 bytes per summed channel.
- * Weights have two more stages if a stage has 8 KB. Warpgroups that split a sum need shared memory for a tile's sums
+ * Weights have two more stages if a stage has 8 KB. On warpgroups, split sums need at least the size of a tile's sums
  * (fused_mma_join.cuh).
  * Registers: forward pass 146 to 172, data gradient 146 to 190, warpgroups 107 to 254.
  * Bound by: shared memory, and the latency of the epilogue's sums over blocks. */

@@ -62,8 +62,8 @@ template <class G, class Sums> static __device__ __forceinline__ void dg_cluster
 }
 
 /* For products by warps: blocks store their parts of a split sum in scratch memory. The last block adds the parts in
- * order and returns true. If there are two parts, the last block adds the other block's part to its own, because a sum
- * of two parts has equal bits in either order. */
+ * order and returns true. With two parts, the last block adds the other part to its own, because the order does not
+ * change the sum. */
 template <class G, class Sums>
 static __device__ __forceinline__ bool dg_fused_join(Sums &sums, float *parts, unsigned *counters)
 {

@@ -5,7 +5,7 @@
  * Shared memory: 13 or 16 KB per stage, 2 to 4 stages, and 8 bytes per channel of y.
  * Registers: 96 (CI = 1), 128 (CI = 3).
  * Bound by: fp32 multiply-adds.
- * Template parameters: dg_thin_dx G, number CI of channels of x, function F that is applied to four results. */
+ * Template parameters: G: a dg_thin_dx; CI: channels of x; F: function that is applied to four results. */
 #include "kernels/ops/conv/cuda/conv_thin_dx.cuh"
 #include "kernels/ops/conv/cuda/conv_thin_fwd.cuh"
 #include "kernels/fused/fused_thin_fwd.cuh"

@@ -187,8 +187,8 @@ template <int CI_, bool ROUNDED> struct thin_dx {
     }
 };
 
-/* The warp applies the epilogue to n values of each of two rows of x. Row iy is read at `from` and stored at index
- * `row` of x. Row iy + 1 is read at from + G::line and stored at row + width. Rows outside of x are skipped. */
+/* Applies the epilogue to n values of rows iy and iy + 1 of x. The rows are read at `from` and from + G::line, and
+ * stored at indices `row` and row + width. Rows outside of x are skipped. */
 template <class G>
 static __device__ __forceinline__ void write(const dg_fused_conv &f, const float *from, int row, int width, int n,
                                              int iy)

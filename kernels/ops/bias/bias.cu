@@ -1,6 +1,6 @@
 /* Bias with activation: elementwise forward (act.cu), sums over columns backward (columns.cuh). real: type of the
  * values.
- * Tile: a chunk of rows (norm_chunks.h) x at most 32 lanes. Shared memory: 2 to 8 KB of sums. Registers: 32 to 54.
+ * Tile: a chunk of rows (norm_chunks.h) x at most 32 lanes. Shared memory: 2 to 8 KB. Registers: 32 to 54.
  * Bound by: memory, 12 bytes per value; merging by latency */
 #include "kernels/ops/act/act.cuh"
 #include "kernels/ops/norm/columns.cuh"

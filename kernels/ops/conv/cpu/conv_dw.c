@@ -2,8 +2,8 @@
  *
  * A tile is DG_MR output channels by one or two vectors of input channels of one tap; the sum runs over pixels. A piece
  * is a band of output rows of a few images that fits L2. Per piece, y is packed as [block of co][oy][ox][image][DG_MR]
- * and x as [iy][ix mod S][ix div S][image][NR]. Columns of equal phase (ix mod S) are adjacent, so that a tap reads a
- * row of pixels of all images as one stream for any stride.
+ * and x as [iy][ix mod S][ix div S][image][NR]. Columns with equal ix mod S are adjacent, so a tap's reads are
+ * contiguous for any stride.
  *
  * Threads divide the work by blocks of channels and by slices, which are ranges of pieces. Each slice sums into its own
  * copy of the weight gradient; the copies are added in order. The number of slices depends on shapes only. */

@@ -122,7 +122,7 @@ static void slice(const job *j, real *copy, real *x, real *rest, int s)
         const real *y = (const real *)a->y + ((ptrdiff_t)n * a->Ho + o0) * a->Wo * a->Co;
         pad_rows(j, x, n, lo, hi);
         /* The last block of channels reads past its pixel's channels, and the sums of these values are discarded. If
-         * reads of the last block would pass the end of y, the block is copied first. */
+         * these reads would pass the end of y, the block is copied first. */
         const ptrdiff_t behind = ((ptrdiff_t)(a->N - n) * a->Ho - o1) * a->Wo * a->Co;
         const bool packed = a->Co % j->NR && behind < j->NR;
         if (packed) pack_rest(j, rest, y, (o1 - o0) * a->Wo);
