@@ -468,7 +468,7 @@ const dg_command_info dg_commands[DG_CMDS] = {
          "dcgan profile dcgan64 --batch 128 --predict h200 :: predict the times of kernels on a GPU"}},
     [DG_CMD_TUNE] = {"tune", "[MODEL]", 0, 16, "find the fastest kernel variant of each op on this GPU",
         "The command tune writes a tuning file, which the option --tuning reads.",
-        {"dcgan tune dcgan64-paper --batch 64 --out my.tune :: then train by: dcgan --data cats/ --tuning my.tune",
+        {"dcgan tune dcgan64-paper --batch 64 --out my.tune :: find the fastest variants for --tuning my.tune",
          "dcgan tune dcgan64 --batch 128 --seconds 120 --out my.tune :: tune for two minutes, expensive ops first",
          "dcgan tune --merge a.tune b.tune --out both.tune"}},
     [DG_CMD_INFO] = {"info", "RUN|FILE", 1, 1, "describe a run or a file of dcgan",

@@ -6,7 +6,7 @@
 
 static dg_model m;
 
-/* True if operand o of op uses tensor number `row`. An operand of Adam uses all weight tensors of a network. */
+/* True if operand o of op uses tensor number `row`. Op adam updates all weights of a network by one operand. */
 static bool touches(const dg_plan *p, const dg_op *op, int o, int row)
 {
     const dg_row *mine = dg_plan_row(p, op, o), *r = &p->arena->row[row];

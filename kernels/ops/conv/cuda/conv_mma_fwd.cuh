@@ -13,8 +13,8 @@
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
 /* E: arithmetic (mma.cuh, wgmma.cuh); SMALL: maps of y up to 4 wide, cells of 4x4; M:
- * positions of a block; N: channels of a block; WN: of a warp; GROUPS: number of groups of taps per chunk; MAP: the
- * prologue of the patch (conv_mma.cuh). */
+ * positions of a block; N: channels of a block; WN: of a warp; GROUPS: number of groups of taps per chunk; MAP: how
+ * loaded pixels are transformed (DG_AS_IS and others of conv_mma.cuh). */
 template <class E_, bool SMALL, int M, int N_, int WN, int GROUPS, int MAP = DG_AS_IS> struct dg_fwd_tile {
     typedef E_ E;
     static constexpr int N = N_, PIECES = M / 64, across = N / WN, NT = PIECES * across * E::warps * 32,
