@@ -187,7 +187,7 @@ void run_grid(const grid &g)
         std::vector<cuda_block *> others(run->blocks.begin() + (ptrdiff_t)at_once, run->blocks.end());
         run->blocks.resize(at_once);
         for (uint64_t i; !failed() && (i = next++) < sets;) {
-            /* seed per set of blocks, so that the order of threads is independent of the number of CPU threads */
+            /* each set of blocks has its own seed, so that the number of CPU threads does not change the order */
             run->random = (opt.seed + 1) * 0x9E3779B97F4A7C15u + i * 0xD1B54A32D192ED03u;
             run->random |= 1;
             const uint64_t n = (i * stride + (stride > 1 ? opt.seed : 0)) % sets;

@@ -128,7 +128,7 @@ static dg_err list_choices(tuner *s, const dg_op *op)
 {
     dg_tune *all = malloc(DG_VARIANT_LIST * sizeof *all);
     size_t unused = 0, total = 0, most = s->b->scratch(s->b, op); /* the list may lack the current choice */
-    if (!all) return dg_fail(DG_DEVICE, "out of memory for the choices of %s", op->name);
+    if (!all) return dg_fail(DG_DEVICE, "out of memory for the variants of %s that are timed", op->name);
     dg_err e = s->b->memory(s->b, &unused, &total);
     const int n = s->b->choices(s->b, op, all, DG_VARIANT_LIST);
     s->choices = 0;
