@@ -61,7 +61,7 @@ static const dg_view nothing = {-1, 0};
 
 static dg_view from(dg_view v, int64_t elements) { return (dg_view){v.row, v.offset + elements}; }
 
-/* One of the three losses of a training step: the loss of n logits. */
+/* Operands and metrics of one of the three losses of a training step. n: number of logits. */
 typedef struct {
     const char *part;
     dg_view logit, dlogit;

@@ -39,7 +39,7 @@ static bool from_table(const dg_chooser *c, const dg_tune_table *table, dg_op *o
     const char *why = dg_variant_check(op, &tune, c->real, &c->gpu);
     if (!why && also) why = also(&tune);
     if (why) {
-        dg_warn("%s: %s: %s; this row is not used", row->why, op->name, why);
+        dg_warn("%s: %s: %s; dcgan ignores this tuning row", row->why, op->name, why);
         return false;
     }
     op->tune = tune;
