@@ -106,6 +106,15 @@ __attribute__((unused)) static void temp_put(const char *path, const void *data,
     if (f) fclose(f);
 }
 
+/* Copies a file to `name` in the temporary directory. */
+__attribute__((unused)) static void temp_copy(const char *file, const char *name)
+{
+    size_t n;
+    char *bytes = temp_slurp(file, &n);
+    temp_put(temp_path(name), bytes, n);
+    free(bytes);
+}
+
 /* Like DG_TESTS of test.h, but creates and removes temp_dir. */
 #define DG_TESTS_IN(name, ...) DG_TESTS_BETWEEN(temp_make(name), temp_remove(temp_dir), __VA_ARGS__)
 

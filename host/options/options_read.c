@@ -274,7 +274,7 @@ static dg_err set_given(dg_options *o, const scanned *s, const char *config)
     return e ? e : dg_options_name_model(o);
 }
 
-/* If the user gave only one of --ema and --ema-half-life, reset the model's value of the other option. */
+/* If the user gave only one of --ema and --ema-half-life, reset the other one, which a preset or a model may set. */
 static void choose_average(dg_options *o, const dg_options *user)
 {
     const bool ema = dg_option_given(user, "ema"), half_life = dg_option_given(user, "ema-half-life");

@@ -184,14 +184,6 @@ static void try(const char *line)
     }
 }
 
-static void take(const char *file, const char *name)
-{
-    size_t n;
-    char *bytes = temp_slurp(file, &n);
-    temp_put(temp_path(name), bytes, n);
-    free(bytes);
-}
-
 int main(void)
 {
     static const char *const made[] = {
@@ -204,9 +196,9 @@ int main(void)
     };
     static const char tuning[] = "; measured\n[sm_90 fp32]\nadam n=1100224 : vector block=512 ; 6.11 us\n";
     temp_make("command-faults");
-    take("tests/tiny.cfg", "tiny.cfg");
-    take("tests/oracles/adagrad-dropout.cfg", "dropout.cfg");
-    take("tests/golden/oracle16.safetensors", "oracle");
+    temp_copy("tests/tiny.cfg", "tiny.cfg");
+    temp_copy("tests/oracles/adagrad-dropout.cfg", "dropout.cfg");
+    temp_copy("tests/golden/oracle16.safetensors", "oracle");
     temp_put(temp_path("a.tune"), tuning, sizeof tuning - 1);
     if (chdir(temp_dir) || setenv("DCGAN_DEVICE", "cpu", 1) || setenv("DCGAN_THREADS", "1", 1)) return 1;
     setenv("OMP_NUM_THREADS", "1", 1); /* waiting OpenMP threads would slow down concurrent tests */

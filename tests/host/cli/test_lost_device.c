@@ -329,14 +329,6 @@ static void ends(void)
     }
 }
 
-static void take(const char *file, const char *name)
-{
-    size_t n;
-    char *bytes = temp_slurp(file, &n);
-    temp_put(temp_path(name), bytes, n);
-    free(bytes);
-}
-
 int main(void)
 {
     static const char *const made[] = {
@@ -351,9 +343,9 @@ int main(void)
         return dg_test_report();
     }
     temp_make("lost-device");
-    take("tests/tiny.cfg", "tiny.cfg");
-    take("tests/oracles/adagrad-dropout.cfg", "dropout.cfg");
-    take("tests/golden/oracle16.safetensors", "oracle");
+    temp_copy("tests/tiny.cfg", "tiny.cfg");
+    temp_copy("tests/oracles/adagrad-dropout.cfg", "dropout.cfg");
+    temp_copy("tests/golden/oracle16.safetensors", "oracle");
     if (chdir(temp_dir) || setenv("DCGAN_DEVICE", "cuda", 1) || setenv("DCGAN_THREADS", "1", 1)) return 1;
     device.first = LONG_MAX;
     null = open("/dev/null", O_RDWR | O_CLOEXEC);
