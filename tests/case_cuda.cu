@@ -1,4 +1,4 @@
-/* The CUDA backends for dg_case_run: linked instead of reference_cpu.c, so that tests/kernels/ops/test_each_op.c
+/* Runs test cases (dg_case_run) on the CUDA backends. A program that links this file instead of reference_cpu.c
  * compares the CUDA ops with the reference. */
 #include "tests/case_cuda.h"
 #include "tests/all_ops.h"
@@ -9,8 +9,8 @@ const dg_gpu dg_case_gpu = dev_gpu(227 << 10, DG_MATH_FP32);
 
 static const struct way {
     dg_type real;
-    bool direct; /* true: variant direct; false: the variant that the backend chooses */
-    int block;   /* max threads per block, for kernels with a variable block size; 0: the backend's block size */
+    bool direct; /* the variant is direct; otherwise the backend chooses it */
+    int block;   /* max threads per block of kernels with a variable block size; 0 selects the backend's block size */
     bool offset; /* operands start one value after a 16-byte boundary */
 } ways[] = {{DG_F32, false, 0, false},
             {DG_F32, true, 32, true},
@@ -28,8 +28,7 @@ void dg_case_as(const dg_tune *tune, bool offset)
     now.offset = offset;
 }
 
-/* In the simulator, `threads` selects the order of blocks and threads: forward, reverse or random. If threads is 2, the
- * environment variable SIM selects the order. Results must not depend on the order. */
+/* In the simulator, `threads` selects the order of blocks and threads. Results must not depend on this order. */
 static void set_order(int threads)
 {
 #ifdef CUSIM
@@ -74,7 +73,6 @@ int dg_case_slowness(void)
 #endif
 }
 
-/* Sets the variant and block size of an op. */
 const char *dg_case_choose(dg_backend *b, dg_op *op)
 {
     dg_gpu gpu = dg_case_gpu;
@@ -91,7 +89,6 @@ const char *dg_case_choose(dg_backend *b, dg_op *op)
         chosen = dg_tune();
         chosen.variant = dg_op_info_of(op->kind)->variants[0];
     }
-    /* halves the block size until the op supports it */
     for (int block = now.block; block >= 32; block /= 2) {
         dg_tune t = chosen;
         t.block = block;
@@ -103,7 +100,7 @@ const char *dg_case_choose(dg_backend *b, dg_op *op)
     return dg_variant_check(op, &op->tune, b->real, &dg_case_gpu);
 }
 
-/* The simulator detects writes outside of an allocation when the allocation is freed. */
+/* The simulator itself detects writes outside of an allocation, so guard bytes are unnecessary. */
 #ifdef CUSIM
 const size_t dg_case_guard = 0;
 #else

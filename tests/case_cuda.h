@@ -1,4 +1,4 @@
-/* Functions that case_cuda.cu offers in addition to tests/reference.h. */
+/* Functions of case_cuda.cu that tests/reference.h does not declare. */
 #ifndef DG_CASE_CUDA_H
 #define DG_CASE_CUDA_H
 
@@ -7,8 +7,8 @@ extern "C" {
 #include "core/tune/tune.h"
 }
 
-/* Sets the tuning of every op that dg_case_run runs; with nullptr, the backend chooses the tuning. If `offset` is true,
- * operands start one value after a 16-byte boundary. */
+/* Sets the tuning of every op that dg_case_run runs. If `tune` is nullptr, the backend chooses the tuning. If
+ * `offset` is true, operands start one value after a 16-byte boundary. */
 void dg_case_as(const dg_tune *tune, bool offset);
 
 /* The GPU whose limits dg_case_run applies to the tuning of every op. */

@@ -19,14 +19,14 @@
 #endif
 #endif
 #ifndef DG_SANITIZED
-#define DG_SANITIZED 0 /* 1: a sanitizer distorts measurements of memory and time */
+#define DG_SANITIZED 0 /* 1 if a sanitizer distorts measurements of memory and time */
 #endif
 
 typedef struct {
-    int code;          /* return value of work(), or minus the number of the signal that killed the child */
-    double seconds;    /* CPU time of the child */
-    long kilobytes;    /* max growth of the child's resident memory */
-    char message[256]; /* message that work wrote */
+    int code;       /* return value of work(), or minus the number of the signal that killed the child */
+    double seconds; /* CPU time */
+    long kilobytes; /* max growth of resident memory */
+    char message[256];
 } child_result;
 
 static long resident_kilobytes(void)
@@ -40,7 +40,7 @@ static long resident_kilobytes(void)
     return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* Runs work() in a child process that may map at most `address_space` additional bytes (0: no limit). */
+/* Runs work() in a child process that may map at most `address_space` additional bytes; 0 means no limit. */
 __attribute__((unused)) static child_result in_child(int (*work)(void *, char *message), void *context,
                                                      size_t address_space)
 {

@@ -1,4 +1,3 @@
-/* Parses a command line of dcgan within a test program. */
 #ifndef DG_COMMAND_LINE_H
 #define DG_COMMAND_LINE_H
 
@@ -13,7 +12,7 @@ static inline dg_err parse_line(const char *line, dg_options *o)
     static char copy[4096];
     enum { WORDS = 40 };
     static char name[] = "dcgan";
-    static char *argv[WORDS + 1]; /* the options point into argv */
+    static char *argv[WORDS + 1];
     char *rest = NULL;
     int argc = 0;
     argv[argc++] = name;

@@ -1,6 +1,5 @@
-/* A driver library that fails. The CUDA runtime loads it as libcuda.so.1. cuInit returns STUB_INIT, and
- * cuDriverGetVersion returns STUB_VERSION (13000). tests/cli/drivers.sh builds it and adds its folder to the library
- * path. */
+/* A driver library without a GPU, for tests/cli/drivers.sh. The CUDA runtime loads it as libcuda.so.1. The
+ * environment variables STUB_INIT and STUB_VERSION set the results of cuInit and cuDriverGetVersion. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +25,7 @@ int cuDriverGetVersion(int *version)
 
 typedef int (*function)(void);
 
-/* Tables of undocumented NVIDIA functions; each table starts with its size. */
+/* Returns a table of undocumented NVIDIA functions. The table starts with its size. */
 int cuGetExportTable(const void **out, const void *id)
 {
     static struct {

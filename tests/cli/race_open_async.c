@@ -1,13 +1,12 @@
-/* Used by tests/cli/races.sh, which compiles this file with ThreadSanitizer. A second thread opens a GPU while the main
- * thread does other work. This file replaces dg_open_gpu by a function that returns at once, with success or an error.
- * The argument "planted" adds a race, which the sanitizer must report. */
+/* A second thread opens a GPU while the main thread does other work. tests/cli/races.sh runs this program with
+ * ThreadSanitizer. With the argument "planted", the program has a race, which the sanitizer must report. */
 #include "host/cli/open_async.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-static int in_threads; /* number of calls of dg_open_gpu outside the main thread */
+static int in_threads;
 static pthread_t main_thread;
 
 dg_err dg_open_gpu(const dg_options *o, dg_backend **out, char *why, size_t size)

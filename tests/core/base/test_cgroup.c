@@ -1,5 +1,4 @@
-/* Limits of cgroups, read from constructed cgroup trees of versions 1 and 2: limits of parent cgroups, paths in other
- * cgroup namespaces, reclaimable memory, quotas and processor sets. */
+/* Tests that limits of memory and processors are read correctly from cgroup trees of versions 1 and 2. */
 #include "core/base/cgroup.h"
 
 #include <stdint.h>
@@ -68,7 +67,7 @@ static void second_version(void)
     is("files that are wrong", 0, 1800000, 1800000, "memory.high", "/user.slice/job 7");
 }
 
-/* In a cgroup namespace, the path of the process's cgroup may lie outside of the root of the cgroup mount. */
+/* In a cgroup namespace, the path of the process's cgroup may lie outside of the mounted cgroup tree. */
 static void namespaces(void)
 {
     static const char *const seen[][2] = {{"0::/\n", "/"},
@@ -84,7 +83,7 @@ static void namespaces(void)
                  seen[i][1]);
         begin(seen[i][0], mounts);
         put("/my cgroups/memory.max", "3000\n");
-        put("/memory.max", "7\n"); /* a limit above the mount point, which must be ignored */
+        put("/memory.max", "7\n"); /* a limit above the mounted cgroup tree is ignored */
         is(seen[i][0], 0, 3000, 3000, "memory.max", "/");
     }
     begin("0::/docker/abc/in/it\n", "30 23 0:26 /docker/abc /cg rw - cgroup2 none rw\n");
@@ -110,7 +109,8 @@ static const char groups1[] = "5:pids:/a\n4:cpuset:/a\n3:memory:/a/b\n2:cpu,cpua
 static void first_version(void)
 {
     begin(groups1, mount1);
-    put("/sys/fs/cgroup/unified/y/memory.max", "5\n"); /* ignored: the version 2 tree has no memory controller */
+    /* ignored, because the memory controller belongs to the version 1 tree */
+    put("/sys/fs/cgroup/unified/y/memory.max", "5\n");
     put("/sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", "9223372036854771712\n");
     is("none", 0, SIZE_MAX, SIZE_MAX, "", "");
     put("/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "4000\n");

@@ -1,4 +1,4 @@
-/* Number of cores and bytes of memory: on Linux, on Linux without /proc and /sys, and on other systems. */
+/* Tests the number of cores and the memory size on Linux, on Linux without /proc and /sys, and on other systems. */
 #include "core/base/cores.h"
 #include "test.h"
 
@@ -18,7 +18,7 @@ size_t elsewhere_memory(void);
 size_t elsewhere_swap(void);
 #include "core/base/cores.c" /* NOLINT(bugprone-suspicious-include): cores.c as compiled on a system other than Linux */
 
-/* Returns the value of the named line of /proc/meminfo in bytes. */
+/* Returns the named value of /proc/meminfo in bytes. */
 static double meminfo(const char *name)
 {
     char line[256], key[64];

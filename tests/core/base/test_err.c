@@ -1,4 +1,4 @@
-/* Error messages: option names, contexts, and bytes that could control a terminal. */
+/* Tests option names, contexts and control characters in error messages. */
 #include "core/base/err.h"
 #include "test.h"
 
@@ -29,7 +29,7 @@ int main(void)
     dg_set_warnings(NULL, NULL);
     dg_warn("no handler");
     DG_CHECKF(!strcmp(warning, "--lr 0.5\\x0a"), "the warning was \"%s\"", warning);
-    is("--batch 4 of \\x1b[2J: --drop-last, --device cuda:1, {5}, {, }"); /* dg_warn keeps the last error */
+    is("--batch 4 of \\x1b[2J: --drop-last, --device cuda:1, {5}, {, }"); /* dg_warn does not change the last error */
     setenv("DCGAN_MESSAGE_KEYS", "1", 1);
     DG_CHECK(dg_fail(DG_USAGE, DG_MSG("a-key", "{lr} %d"), 2) == DG_USAGE);
     is("[a-key] --lr 2");

@@ -1,5 +1,4 @@
-/* Tests that a file is replaced completely or not at all. For every k, the k-th system call fails or is followed by
- * SIGKILL. Other tests cover full disks, file size limits and removed directories. */
+/* Tests that a file is replaced completely or not at all, even if a system call fails or the process is killed. */
 #include "atomic_files.h"
 #include "kill_at_random.h"
 
@@ -14,11 +13,11 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* ---- Wrappers of system calls that inject faults ---- */
+/* ---- Wrappers that make system calls fail ---- */
 
 enum { ERRNO, SHORT, KILL_BEFORE, KILL_AFTER, HOOK };
 static struct {
-    int at, mode, error; /* at: number of the failing system call, counted from 1; 0: no call fails */
+    int at, mode, error; /* at: number of the failing system call, counted from 1; with 0, no call fails */
     int calls, fsyncs, renamed;
     void (*hook)(void);
 } fault;
@@ -149,7 +148,7 @@ static void test_plain(void)
     DG_CHECK(dg_write_atomic_in(&locked, temp_path("place/file"), two, 1) == DG_OK);
     DG_CHECK(unlink(temp_path("moved/run.lock")) == 0);
     DG_REFUSED(dg_write_atomic_in(&locked, temp_path("place/file"), two, 3), DG_IO, "run.lock was removed");
-    temp_put(temp_path("moved/run.lock"), "", 0); /* the lock file of another run */
+    temp_put(temp_path("moved/run.lock"), "", 0);
     DG_CHECK(dg_write_atomic_in(&locked, temp_path("place/file"), two, 3) == DG_IO);
     DG_CHECK(reads(place, "file", 5) && temp_count(temp_path("moved"), "tmp") == 0);
     close(lock);
@@ -189,7 +188,7 @@ static void test_targets(void)
     DG_CHECK(temporaries(temp_dir) == 0);
 }
 
-/* Tests file permissions as an unprivileged user, because root ignores permissions. */
+/* Runs as an unprivileged user, because root ignores file permissions. */
 static int as_nobody(void)
 {
     if (geteuid() == 0 && (setegid(65534) || seteuid(65534))) return 2;
@@ -223,7 +222,7 @@ static void test_every_call_fails(void)
             dg_chunk old = body('o', 6000);
             if (dg_write_atomic(path, &old, 1)) break;
             dg_err e = armed_write(path, p, 2, k, ERRNO, errors[i]);
-            if (fault.calls < k) { /* no call failed, because k exceeds the number of calls */
+            if (fault.calls < k) { /* all calls succeeded, because k exceeds their number */
                 DG_CHECKF(e == DG_OK && k > 6, "only %d calls seen", fault.calls);
                 break;
             }
@@ -251,7 +250,7 @@ static void test_every_call_fails(void)
         }
     DG_CHECKF(late == 8, "close and fsync of the directory failed, but only %d times it was said", late);
     DG_CHECKF(retried >= 20, "only %d calls were tried again", retried);
-    /* the rename succeeds but reports an error, so that a second rename finds no file */
+    /* The rename succeeds but reports an error. A second rename then finds no file. */
     dg_chunk before = body('o', 6000);
     DG_CHECK(dg_write_atomic(path, &before, 1) == DG_OK);
     answer_lost = true;
@@ -299,7 +298,7 @@ static void test_killed_at_every_call(void)
 static int file_limit(void)
 {
     struct rlimit r = {10000, 10000};
-    setrlimit(RLIMIT_FSIZE, &r); /* SIGXFSZ, by default, would end the process */
+    setrlimit(RLIMIT_FSIZE, &r); /* a write beyond this limit raises SIGXFSZ, which must not end the process */
     dg_chunk big = body('b', 20000), small = body('s', 9000);
     int bad = dg_write_atomic(temp_path("limit"), &big, 1) != DG_IO || !strstr(dg_message(), "20000 bytes needed");
     bad |= armed_write(temp_path("limit"), &big, 1, 3, ERRNO, EOPNOTSUPP) != DG_IO; /* fallocate not supported */
@@ -315,7 +314,7 @@ static void test_file_limit(void)
     DG_CHECK(is_body(temp_path("limit"), 's', 9000) && temporaries(temp_dir) == 0);
 }
 
-/* Tests a full disk: a tmpfs of a few pages in its own mount namespace. */
+/* Uses a tmpfs of a few pages, mounted in its own namespace. */
 static int full_disk(void)
 {
     const size_t size = 100000;
@@ -360,7 +359,7 @@ static void vanish(void) { temp_remove(temp_path("vanishing")); }
 static void test_vanishing_directory(void)
 {
     dg_chunk p = body('v', 1000);
-    for (int k = 2; k <= 5; k++) { /* the system calls after the creation of the temporary file */
+    for (int k = 2; k <= 5; k++) {
         mkdir(temp_path("vanishing"), 0700);
         fault.hook = vanish;
         DG_CHECK(armed_write(temp_path("vanishing/file"), &p, 1, k, HOOK, 0) == DG_IO);
@@ -376,7 +375,7 @@ static void test_leftovers(void)
     int fd = open(temp_path("left/.file.0-1.dcgan-tmp"), O_RDWR | O_CREAT, 0600);
     DG_CHECK(fd >= 0 && flock(fd, LOCK_EX) == 0);
     DG_CHECK(dg_write_atomic(temp_path("left/file"), &p, 1) == DG_OK && temporaries(temp_path("left")) == 1);
-    close(fd); /* releases the lock, as the end of the writing process does */
+    close(fd); /* releases the lock on the temporary file, as if its process had ended */
     DG_CHECK(dg_write_atomic(temp_path("left/file"), &p, 1) == DG_OK && temporaries(temp_path("left")) == 0);
 }
 

@@ -1,5 +1,4 @@
-/* Concurrent atomic writes: writers that are killed at random times, several writers of one file, and the removal of
- * temporary files during writes. */
+/* Tests concurrent atomic writes: several writers of one file, killed writers, and removal of temporary files. */
 #include "atomic_files.h"
 #include "kill_at_random.h"
 
@@ -58,8 +57,8 @@ static void test_sweep(void)
     DG_CHECK(access(temp_path("sweep/.living.1-1.dcgan-tmp"), F_OK) != 0);
 }
 
-/* Several threads write one file while temporary files are removed. No write fails, and no reader sees a partial
- * file. */
+/* Several threads write one file while temporary files are removed. Each write must succeed, and readers must never
+ * see a partial file. */
 static void *writer_thread(void *argument)
 {
     static int bad;

@@ -1,5 +1,4 @@
-/* Outputs that are not regular files: descriptors, FIFOs, devices and links. Also tested: outputs that dg_output_rule
- * refuses. */
+/* Tests outputs that are not regular files: descriptors, FIFOs, devices and links. */
 #include "core/base/file_io.h"
 
 #include <errno.h>
@@ -12,10 +11,10 @@
 #include "tempdir.h"
 #include "test.h"
 
-static int number = -1; /* descriptor for the path "-" */
-static int asked;       /* number of calls of dg_output_rule */
+static int number = -1; /* descriptor to which the path "-" refers */
+static int asked;       /* calls of may_replace() */
 static dg_err answer;
-static const char *comes; /* path of a file that another process creates just before the rename, or NULL */
+static const char *comes; /* file that another process creates just before the rename, or NULL */
 
 static int descriptor(const char *path) { return strcmp(path, "-") ? -1 : number; }
 
@@ -58,7 +57,7 @@ static void streams(void)
     DG_CHECK(!pipe(end));
     number = end[1];
     DG_CHECK(!dg_write_atomic("-", two, 2) && read(end[0], got, 9) == 5 && !strcmp(got, "abcde"));
-    close(end[0]); /* SIGPIPE would end this process */
+    close(end[0]); /* makes write() raise SIGPIPE, which must not end this process */
     DG_REFUSED(dg_write_atomic("-", two, 2), DG_IO, strerror(EPIPE));
     close(end[1]);
     DG_REFUSED(dg_write_atomic("-", two, 2), DG_IO, strerror(EBADF));
@@ -108,7 +107,7 @@ static void refusals(void)
     DG_CHECK(temp_count(temp_dir, "dcgan-tmp") == 0);
     answer = DG_OK;
     DG_CHECK(!dg_write_atomic(file, two, 2) && asked == 2 && has(file, "abcde"));
-    /* dg_write_atomic_in does not call dg_output_rule */
+    /* dg_write_atomic_in replaces a file without asking dg_output_rule */
     const int dir = open(temp_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const dg_directory place = {dir, -1, NULL};
     answer = DG_USAGE;
@@ -116,7 +115,7 @@ static void refusals(void)
     close(dir);
 }
 
-/* Replaces the C library's renameat2: simulates another process that creates the file just before the rename. */
+/* Simulates another process that creates the file just before the rename. */
 int renameat2(int a, const char *from, int b, const char *to, unsigned flags)
 {
     if (comes) temp_put(comes, "other", 5);

@@ -1,4 +1,4 @@
-/* Checks the text of streams into memory (dg_memory_open), and the error when memory is exhausted. */
+/* Tests streams into memory (dg_memory_open). */
 #include "core/base/memory_file.h"
 
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static void holds_nothing(void)
     DG_CHECK(!dg_memory_close(NULL, &(dg_memory_file){0}));
 }
 
-/* Prints more bytes than fit into the address space. Returns 0 if the stream reports the error and frees its memory. */
+/* Prints more bytes than memory can hold. Returns 0 if the stream reports the error and frees its memory. */
 static int print_too_much(void *nothing, char *message)
 {
     (void)nothing, (void)message;

@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include "test.h"
 
-/* Runs a child with OMP_WAIT_POLICY and GOMP_SPINCOUNT. Returns 42 if the child restarts with all arguments. */
+/* Runs this program again with OMP_WAIT_POLICY and GOMP_SPINCOUNT. Returns 42 if it restarts with all arguments. */
 static int child(const char *program, const char *policy, const char *spins)
 {
     pid_t pid = fork();

@@ -1,4 +1,4 @@
-/* Quoted words in messages: a shell or Python reads each word back unchanged, and no byte controls the terminal. */
+/* Tests that a shell or Python reads quoted words back unchanged, and that no byte controls the terminal. */
 #include "core/base/shell.h"
 
 #include <stdbool.h>
@@ -40,7 +40,6 @@ static bool is_shown_as_it_is(const char *s)
     return strcmp(dg_printable(shown, sizeof shown, s), s) == 0;
 }
 
-/* Runs a script that prints every test word followed by a NUL, and compares the output. */
 static void check_words(const char *command, const char *before, const char *behind,
                         char *(*quote)(char *, size_t, const char *), bool plain_alone)
 {
@@ -91,7 +90,7 @@ static void test_program(void)
     DG_CHECK(strcmp(dg_program(), "'./my programs/dcgan'") == 0);
 }
 
-/* Checks the escapes of characters that change the writing direction, end a line or move the cursor. */
+/* Tests that characters are escaped if they change the writing direction, end a line or move the cursor. */
 static void test_printable(void)
 {
     static const char *const never[] = {

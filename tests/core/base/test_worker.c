@@ -1,5 +1,4 @@
-/* Worker threads that write files: order of jobs, a full queue, the first error with its message, signals, and threads
- * that fail to start. */
+/* Tests worker threads: order of jobs, a full queue, errors, signals, and threads that fail to start. */
 #include "failing.h"
 
 #include "core/base/worker.h"
@@ -79,7 +78,7 @@ static void wait_includes_the_running_job(void)
     done = 0;
     DG_CHECK(dg_worker_open(1, &w) == DG_OK);
     dg_worker_give(w, slow_note, boxed(0));
-    usleep(10000); /* the worker thread takes the job from the queue */
+    usleep(10000); /* time for the worker thread to start the job */
     DG_CHECK(dg_worker_wait(w, dg_worker_given(w)) == DG_OK);
     DG_CHECK(done == 1);
     DG_CHECK(dg_worker_close(w) == DG_OK);
@@ -107,7 +106,7 @@ static void *give_twenty(void *worker)
     return NULL;
 }
 
-/* While one job is blocked, the queue holds 16 more jobs, and the next dg_worker_give waits. */
+/* While a job is running, the queue holds 16 more jobs, and the next call of dg_worker_give waits. */
 static void a_full_queue_waits(void)
 {
     dg_worker *w;
@@ -119,7 +118,7 @@ static void a_full_queue_waits(void)
     while (!running) usleep(1000);
     pthread_create(&giver, NULL, give_twenty, w);
     for (int i = 0; i < 30000 && given < 16; i++) usleep(1000);
-    usleep(50000); /* time for thread giver to submit job 17, if the queue had space */
+    usleep(50000); /* time for `giver` to submit job 17 if the queue did not limit it */
     DG_CHECKF(given == 16, "%d jobs fitted into the queue", given);
     DG_CHECK(done == 0);
     pthread_mutex_unlock(&gate);
@@ -132,7 +131,7 @@ static void a_full_queue_waits(void)
 
 static atomic_int met;
 
-/* A job that ends when three of its calls run at the same time, or after 30 s. */
+/* Waits until three threads run this job at the same time, for at most 30 s. */
 static dg_err meet(void *context)
 {
     met++;
@@ -164,7 +163,7 @@ static void waits_for_the_first_jobs(void)
     DG_CHECK(dg_worker_given(w) == 3);
     dg_worker_give(w, wait_for_gate, boxed(3));
     DG_CHECK(dg_worker_wait(w, 3) == DG_OK && done == 3);
-    /* one worker thread completes jobs 4 to 8 while job 3 blocks the other */
+    /* While job 3 blocks one thread, the other thread runs jobs 4 to 8. */
     for (int i = 4; i < 9; i++) dg_worker_give(w, note, boxed(i));
     DG_CHECK(dg_worker_wait(w, 3) == DG_OK);
     while (dg_worker_left(w) > 1) usleep(1000);

@@ -1,5 +1,5 @@
-/* A CPU backend that plans for a GPU and runs the ops in an order that the test selects. Training must give equal bits
- * in every permitted order. */
+/* A CPU backend that plans for a GPU and runs the ops in an order that the test selects. Training must give equal
+ * bits in every order that the plan permits. */
 #ifndef DG_ORDERED_H
 #define DG_ORDERED_H
 
@@ -11,11 +11,11 @@
 #include "test.h"
 
 typedef struct {
-    dg_backend b; /* the first member, because a dg_backend pointer is cast to this struct */
+    dg_backend b; /* first member, because a dg_backend pointer is cast to this struct */
     dg_backend *cpu;
     dg_err (*fuse)(dg_backend *, dg_plan *);
-    dg_err (*run)(dg_backend *, dg_plan *); /* runs the ops of a plan; NULL: they run in plan order */
-    unsigned what;                          /* DG_FUSE_... flags for dg_fuse */
+    dg_err (*run)(dg_backend *, dg_plan *); /* runs the ops of a plan; NULL selects plan order */
+    unsigned what;                          /* DG_FUSE_... flags */
     int fused;
     unsigned long long random;
     bool penalised; /* train a discriminator without norm and with gradient penalties */
@@ -43,7 +43,7 @@ static dg_err ordered_get(dg_backend *b, void *to, const void *from, size_t n)
 }
 static dg_err ordered_run(dg_backend *b, dg_plan *p) { return its_cpu(b)->run(its_cpu(b), p); }
 
-/* Checks that the CPU can run every op of a plan for a GPU. Implementations of dg_backend.fuse call this function. */
+/* Checks that the CPU can run every op of a plan for a GPU. The tests' implementations of dg_backend.fuse call it. */
 static dg_err ordered_for_cpu(ordered *o, dg_plan *p)
 {
     for (int i = 0; i < p->ops; i++)

@@ -1,5 +1,5 @@
-/* Tests that core/ works without the other directories: the Makefile links this program with the objects of core/ only.
- * The program registers its own dg_op_info for one op and plans the op on a backend that only counts bytes. */
+/* Tests that core/ works without the other directories. The Makefile links this program with the objects of core/
+ * only. */
 #include <string.h>
 
 #include "core/plan/plan.h"
@@ -21,7 +21,7 @@ static const char *refuses_odd(dg_backend *b, dg_op *op)
     return op->u.act.n % 2 ? "odd" : NULL;
 }
 
-/* Plans one op with n values. Returns the size of the arena in bytes; 0: dg_arena_place failed. */
+/* Plans one op with n values. Returns the size of the arena in bytes, or 0 if dg_arena_place failed. */
 static size_t planned(int n)
 {
     dg_backend b = {.real = DG_F32, .scratch = no_scratch, .refuses = refuses_odd};
@@ -44,7 +44,7 @@ static size_t planned(int n)
 
 int main(void)
 {
-    DG_CHECK(!dg_op_info_of(DG_OP_act)->flops); /* no dg_op_info is registered yet */
+    DG_CHECK(!dg_op_info_of(DG_OP_act)->flops);
     const dg_op_info *rows[DG_OP_KINDS];
     for (int k = 0; k < DG_OP_KINDS; k++) rows[k] = &row;
     dg_ops_use(rows);

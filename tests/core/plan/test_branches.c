@@ -9,7 +9,6 @@
 
 static int runs, swaps;
 
-/* True if launch i has not run yet and waits only for launches that are `done`. */
 static bool ready(const dg_branched *at, const bool *done, int i)
 {
     for (int k = 0; k < DG_BRANCHES; k++)
@@ -17,7 +16,8 @@ static bool ready(const dg_branched *at, const bool *done, int i)
     return !done[i];
 }
 
-/* Runs all launches: of the launches that can run, always the last (random is 0) or a random one. */
+/* Runs all launches of a plan. Among the launches that can run next, takes the last one if `random` is 0, else a
+ * random one. */
 static dg_err in_any_order(dg_backend *b, dg_plan *p)
 {
     ordered *o = (ordered *)b;
@@ -72,7 +72,6 @@ static void same_bits(bool penalised)
 
 /* ---- No wait is superfluous ---- */
 
-/* Plans training of a model for a GPU. Returns false if a check failed. */
 static bool planned(machine *x, const char *model, dg_math math, unsigned what, const dg_job_options *o)
 {
     dg_machine gpu;
@@ -98,8 +97,8 @@ static void chains(unsigned what, int kernels, int most, int least)
     machine_down(&x);
 }
 
-/* Branches keep the plan order, and launches wait only for earlier launches. Without branches, all launches form one
- * chain. */
+/* Launches of a branch keep the plan order, and launches wait only for earlier launches. Without branches, each
+ * launch waits for the previous one. */
 static void well_formed(void)
 {
     static machine x;
@@ -129,7 +128,6 @@ static void well_formed(void)
     machine_down(&x);
 }
 
-/* True if each convolution waits for the previous convolution. */
 static bool in_turn(const dg_plan *p)
 {
     static dg_branched at[400];
@@ -143,7 +141,7 @@ static bool in_turn(const dg_plan *p)
     return true;
 }
 
-/* Two launches of an exclusive variant never run concurrently; other independent launches do. */
+/* Two launches of an exclusive variant never run concurrently. */
 static void exclusive(void)
 {
     static machine x;

@@ -1,12 +1,11 @@
-/* Compares the dependencies between the ops of a GAN's training step with a brute-force search. Also tested: the
- * tensors of the operands of Adam and of metrics. */
+/* Compares the dependencies between the ops of a GAN's training step with a brute-force search. */
 #include "core/plan/deps.h"
 #include "host/net/job.h"
 #include "test.h"
 
 static dg_model m;
 
-/* True if operand o of op uses tensor number `row`. Op adam updates all weights of a network by one operand. */
+/* True if operand o of op uses tensor `row`. Op adam updates all weights of a network by one operand. */
 static bool touches(const dg_plan *p, const dg_op *op, int o, int row)
 {
     const dg_row *mine = dg_plan_row(p, op, o), *r = &p->arena->row[row];
@@ -14,7 +13,7 @@ static bool touches(const dg_plan *p, const dg_op *op, int o, int row)
     return op->kind == DG_OP_adam && mine->kind != DG_STATE && r->kind == mine->kind && r->net == mine->net;
 }
 
-/* Returns the last op before op i that writes the tensor of operand k, by a search over all ops. */
+/* Returns the last op before op i that writes the tensor of operand k, or -1. */
 static int writer_of(const dg_plan *p, int i, int k)
 {
     const int row = p->op[i].operand[k].row;
@@ -72,11 +71,10 @@ static bool need_each_other(const dg_deps *d, int i, int j)
 
 static void check_special(const dg_plan *p, const dg_deps *d)
 {
-    /* Adam of D depends on the weight gradients of all layers of D */
     DG_CHECK(need_each_other(d, named(p, "D.1.conv.dw"), named(p, "D.adam")));
     DG_CHECK(need_each_other(d, named(p, "D.3.conv.dw"), named(p, "D.adam")));
     DG_CHECK(!need_each_other(d, named(p, "D.3.conv.dw"), named(p, "G.adam")));
-    /* ops on real images and ops on generated images are independent, because their losses are separate metrics */
+    /* Ops on real images do not depend on ops on generated images, because each writes its own metrics. */
     DG_CHECK(!need_each_other(d, named(p, "D.x.gather"), named(p, "G.4.conv_transpose.fwd")));
     DG_CHECK(!need_each_other(d, named(p, "D.bce.real"), named(p, "D.bce.fake")));
     DG_CHECK(need_each_other(d, named(p, "D.bce.real"), named(p, "D.4.conv.fwd")));

@@ -1,5 +1,4 @@
-/* Checks that every op's description (dg_op_info) is complete and agrees with the op's argument struct. A failure names
- * the missing entry. */
+/* Checks that every op's description (dg_op_info) is complete and agrees with the op's argument struct. */
 #include <string.h>
 
 #include "core/plan/op_info.h"
@@ -10,7 +9,6 @@
 
 static const dg_gpu gpu = {90, 232448, DG_MATH_FP32, true};
 
-/* Returns an op of a kind with a small shape. */
 static dg_op small_op(dg_op_kind kind)
 {
     dg_op op = {.kind = kind};
@@ -18,7 +16,7 @@ static dg_op small_op(dg_op_kind kind)
     for (int k = 0; info->operand[k].name; k++)
         for (int d = 0; d < 4; d++)
             if (info->operand[k].dim[d].bytes) dg_field_set(&op, &info->operand[k].dim[d], 2);
-    for (int i = 0; info->shape[i].name; i++) { /* pooling gets a window of one pixel without padding */
+    for (int i = 0; info->shape[i].name; i++) { /* pooling gets a window of one pixel and no padding */
         const char first = info->shape[i].name[0];
         dg_field_set(&op, &info->shape[i].field, first == 'K' ? 1 : first == 'P' ? 0 : 2);
     }
@@ -62,7 +60,7 @@ static void check_shape(dg_op_kind kind)
         DG_CHECKF(known_number(&info->shape[i].field), "%s: %s is not a number", name, info->shape[i].name);
 }
 
-/* Checks that an op's tuning row is parsed and found. Each variant accepts the tuning row or gives a reason. */
+/* Checks that the tuning row of an op can be parsed and found. Each variant accepts this row or gives a reason. */
 static void check_tuning(dg_op_kind kind, dg_op *op)
 {
     char text[200];

@@ -1,5 +1,5 @@
-/* Plans and their arena. Tensors that are live at the same time do not overlap, and weights are contiguous for Adam.
- * The number of multiply-adds equals the published number. Tensors above 2^31 - 1 values are refused. */
+/* Tests plans and their arena. Tensors that are live at the same time do not overlap. Weights are contiguous for
+ * Adam. The number of multiply-adds equals the published number. */
 #include "core/plan/fusions.h"
 #include "core/tune/machine.h"
 #include "kernels/cuda/planner.h"
@@ -25,7 +25,7 @@ static void check_layout(const dg_job *g)
             const dg_row *o = &a->row[k];
             if (o->kind == DG_OUTSIDE || end_of(o) <= r->offset || end_of(r) <= o->offset) continue;
             pairs++;
-            /* only tensors of kind DG_WORK may overlap, if they are never live at the same time of the same plan */
+            /* Two DG_WORK tensors may overlap unless they are live at the same time in one plan. */
             if (r->kind == DG_WORK && o->kind == DG_WORK &&
                 (r->plan != o->plan || r->last < o->first || o->last < r->first))
                 continue;
@@ -54,7 +54,7 @@ static void check_operands(const dg_plan *p)
     }
 }
 
-/* Checks that weights, gradients and moments of a network have equal order and offsets. */
+/* Checks that weights, gradients and moments of a network have the same order and offsets. */
 static void check_adam(const dg_job *g)
 {
     for (int i = 0; i < g->tensors; i++) {
@@ -97,7 +97,7 @@ static double conv_gmac(const dg_plan *p)
 /* VGG16, configuration D (Simonyan & Zisserman 2015), for images of 224 x 224. */
 static void parse_vgg16(void)
 {
-    /* per block of VGG16: number of filters, number of layers */
+    /* number of filters and number of layers of each block */
     static const int block[][2] = {{64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}};
     static char text[DG_MODEL_TEXT_MAX];
     char *at = text + sprintf(text, "[model]\nname = vgg16\nsize = 224\n[C]\nkernel = 3\nact = relu\nbias = yes\n");
@@ -123,7 +123,7 @@ static void refused(int batch, const char *said, const char *advice)
               "%s, not %s; %s", dg_message(), said, advice);
 }
 
-/* At batch size 96, the first layer of VGG16 has 308 million values, and four tensors of 1.2 GB are live at a time. */
+/* At batch size 96, four tensors of 1.2 GB are live at the same time. */
 static void check_vgg16(dg_backend *on)
 {
     static dg_job g;
@@ -139,8 +139,8 @@ static void check_vgg16(dg_backend *on)
     for (int i = 0; i < g.arena.rows; i++)
         if (g.arena.row[i].kind != DG_OUTSIDE && end_of(&g.arena.row[i]) > end) end = end_of(&g.arena.row[i]);
     DG_CHECKF((end + 255) / 256 * 256 == g.arena.bytes, "%zu bytes, the last row ends at %zu", g.arena.bytes, end);
-    /* four arrays (weights, gradients, two moments) of 138,357,544 floats and 96 bytes of padding; step state, metrics,
-     * counters */
+    /* Four arrays of 138,357,544 floats and 96 bytes of padding: weights, gradients and two moments. The rest is the
+     * step state, the metrics and the counters. */
     const size_t persistent = 4 * (138357544ul * 4 + 96) + 256 + sizeof(dg_metrics) * DG_RING + 256;
     DG_CHECKF(g.arena.persistent == persistent, "%zu bytes persist, not %zu", g.arena.persistent, persistent);
     DG_CHECK(g.arena.bytes > persistent + 4 * g.arena.row[first].bytes);
@@ -177,7 +177,6 @@ static void check_sizes(void)
     refused(1, "layer C.1 of model dense: too large (2466.3 million weights,", "smaller input map");
 }
 
-/* Checks that tensors added by dg_arena_bytes have exactly the requested number of bytes. */
 static void check_bytes(void)
 {
     static const size_t bytes[] = {1, 64, 65, 137438953408, 137438953473, (size_t)1 << 45, ((size_t)1 << 45) + 1};
@@ -212,7 +211,7 @@ int main(void)
     check_operands(&g.plan[DG_PLAN_TRAIN_SHORT]);
     check_operands(&g.plan[DG_PLAN_SAMPLE]);
     check_adam(&g);
-    DG_NEAR(conv_gmac(&g.plan[DG_PLAN_TRAIN]), 18.68, 0.005); /* the published number of multiply-adds of model W1 */
+    DG_NEAR(conv_gmac(&g.plan[DG_PLAN_TRAIN]), 18.68, 0.005); /* published number for model W1 */
     DG_CHECK(g.plan[DG_PLAN_SAMPLE].ops > 0 && g.plan[DG_PLAN_TRAIN_SHORT].ops == g.plan[DG_PLAN_TRAIN].ops);
     size_t params = 0;
     for (int i = 0; i < g.tensors; i++)
@@ -233,7 +232,6 @@ int main(void)
     check_layout(&g);
     dg_job_free(&g);
 
-    /* a plan for samples has no gradients and no D */
     build(&g, "dcgan32", (dg_job_options){.samples = 5});
     check_operands(&g.plan[DG_PLAN_SAMPLE]);
     DG_CHECK(g.plan[DG_PLAN_TRAIN].ops == 0);
@@ -243,7 +241,7 @@ int main(void)
     /* batch norm requires more than one value per channel */
     static char text[DG_MODEL_TEXT_MAX];
     DG_CHECK(dg_model_stock(text, "small", 16, 3, 10, 4, 4) == DG_OK);
-    char *k = strstr(text, "[D.3]"); /* a layer from 4x4 to 1x1 with a norm, then a layer from 1x1 to 1x1 */
+    char *k = strstr(text, "[D.3]"); /* A layer from 4x4 to 1x1 with a norm. The next layer keeps the size 1x1. */
     strcpy(k, "[D.3]\nop = conv\nfilters = 8\nkernel = 4\nstride = 1\npad = 0\nnorm = batch\nact = leaky\n"
               "[D.4]\nop = conv\nfilters = 1\nkernel = 1\nstride = 1\npad = 0\nnorm = none\nact = none\n");
     DG_WORKS(dg_model_parse(text, "one.cfg", &m));

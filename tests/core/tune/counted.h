@@ -1,5 +1,5 @@
-/* Launches of whole training steps in bf16, with the bounds and times in us that the PTX executor
- * estimates for an H200. Written by `scripts/ptx-count --renew`. */
+/* The launches of training steps in bf16, with time bounds and times in us that the PTX executor estimates for an
+ * H200. Written by `scripts/ptx-count --renew`. */
 /* clang-format off */
 static const struct {
     const char *model;

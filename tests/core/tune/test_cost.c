@@ -1,5 +1,5 @@
-/* The cost model. Each launch's time differs by at most 10% from the time in counted.h, which a PTX executor computed.
- * Other times are compared with values computed by hand. */
+/* Tests the cost model. The time of each launch differs by at most 10% from counted.h. Other times are compared with
+ * values computed by hand. */
 #include "core/tune/cost.h"
 
 #include "core/plan/fusions.h"
@@ -13,7 +13,7 @@
 static const char renew[] = "scripts/ptx-count --renew counts again";
 enum { COUNTED = sizeof counted / sizeof *counted };
 
-/* Compares the launches of one step with the entries of counted.h from index `row` on. Returns the next index. */
+/* Compares the launches of one step with counted.h, starting at index `row`. Returns the next index. */
 static int check_step(int row)
 {
     static dg_model model;
@@ -37,7 +37,7 @@ static int check_step(int row)
         for (int k = 0; k < c.kernels; k++, row++) {
             if (!DG_CHECKF(row < COUNTED && !strcmp(op, counted[row].op), "%s: no such row; %s", op, renew)) break;
             const dg_cost *one = &c.kernel[k];
-            /* the number of blocks of a fused update is not compared */
+            /* the number of blocks of a fused update may differ */
             const bool divided = p->launch[i].kind == DG_LAUNCH_UPDATE;
             DG_CHECKF((divided || one->blocks == counted[row].blocks) && !one->near, "%s: %g blocks, %g counted; %s",
                       op, one->blocks, counted[row].blocks, renew);
@@ -71,7 +71,7 @@ static dg_cost cost_of(const char *kind, double blocks, double steps, const dg_m
     return c;
 }
 
-/* Compares times with values computed by hand; the instruction issue rate limits most of these times. */
+/* Compares times with values computed by hand. The instruction issue rate limits most of them. */
 static void check_by_hand(void)
 {
     const dg_machine m = {.gpu = true,
@@ -89,19 +89,18 @@ static void check_by_hand(void)
     DG_CHECK(c.limit == DG_LIMIT_ISSUE && c.blocks == 1000);
     DG_NEAR(c.us, 2 + 2 * c.bound_us, 1e-6 * c.us);
     DG_NEAR(cost_of(row->kind, 1001, 3, &m).bound_us, one * 101 / 4 * 1e-3, 1e-3 * c.bound_us);
-    /* the longest block determines the launch's time */
     const double longest = row->longest[0] + 300 * row->longest[1];
     dg_cost_part tail = {.blocks = 10, .steps = 3, .most = 300};
     snprintf(tail.kind, sizeof tail.kind, "%s", row->kind);
     DG_CHECK(dg_cost_of(&tail, 1, 0, &m, &c) && c.limit == DG_LIMIT_BLOCK);
     DG_NEAR(c.bound_us, longest / 4 * 1e-3, 1e-6 * longest);
     dg_cost_part part = {.blocks = 10, .steps = 4, .most = 4};
-    char first[3][40]; /* the first three words of row->kind */
+    char first[3][40];
     DG_CHECK(sscanf(row->kind, "%39s %39s %39s", first[0], first[1], first[2]) == 3);
     snprintf(part.kind, sizeof part.kind, "%.20s %.20s %.20s by-hand", first[0], first[1], first[2]);
     DG_CHECK(dg_cost_of(&part, 1, 0, &m, &c) && c.near);
     dg_machine narrow = m;
-    narrow.cache_mb = 1, narrow.triad = 1000; /* the data exceeds the cache and is read from memory */
+    narrow.cache_mb = 1, narrow.triad = 1000; /* The data exceeds the cache, so memory limits the time. */
     DG_CHECK(dg_cost_of(&part, 1, 5e8, &narrow, &c) && c.limit == DG_LIMIT_MEMORY);
     DG_NEAR(c.bound_us, 499, 1e-6);
     snprintf(part.kind, sizeof part.kind, "fwd wgmma_bf16 64x17 norm>stats");

@@ -1,5 +1,5 @@
-/* Predicted times: values computed by hand for an invented machine, trends for known GPUs, and the output of `dcgan
- * profile`. */
+/* Tests predicted times: values computed by hand for an invented machine, trends for known GPUs, and the output of
+ * `dcgan profile`. */
 #include "kernels/fused/predict_plan.h"
 
 #include "host/net/recipe.h"
@@ -31,19 +31,19 @@ static void check_cpu(void)
     DG_NEAR(p.memory_us, 400, 1e-9);
     DG_NEAR(p.launch_us, 3, 0);
     DG_NEAR(dg_predict_cpu(&op, 5e5, &m).memory_us, 10, 1e-9);
-    op.tune.variant = &dg_conv_variant_winograd; /* Winograd needs 25 products instead of 64, and transforms */
+    op.tune.variant = &dg_conv_variant_winograd; /* Winograd needs 25 products instead of 64, and its transforms. */
     const double filtered = dg_predict_cpu(&op, 4e6, &m).arithmetic_us;
     DG_CHECKF(filtered > 0.4 * p.arithmetic_us && filtered < 0.8 * p.arithmetic_us, "%g us, direct %g us", filtered,
               p.arithmetic_us);
-    /* Winograd needs 36 products instead of 144, and transforms */
+    /* Winograd needs 36 products instead of 144, and its transforms. */
     op.u.conv.K = 3, op.u.conv.S = 1, op.u.conv.Ho = op.u.conv.Wo = 32;
     const double three = dg_predict_cpu(&op, 4e6, &m).arithmetic_us * 85e3 / dg_op_flops(&op);
     DG_CHECKF(three > 0.3 && three < 0.55, "%g of direct", three);
-    /* 4 output phases x 3 channels fill 12 of the 16 lanes of a vector */
+    /* 4 output phases of 3 channels each fill 12 of the 16 lanes of a vector. */
     dg_op thin = conv_op(DG_OP_conv_dx, 8, 32, 3, 64), wide = conv_op(DG_OP_conv_dx, 8, 32, 16, 64);
     const double each = dg_predict_cpu(&wide, 0, &m).arithmetic_us / dg_op_flops(&wide);
     DG_NEAR(dg_predict_cpu(&thin, 0, &m).arithmetic_us / dg_op_flops(&thin), each * 16 / 12, 1e-9 * each);
-    /* grouped convolutions stay below the peak rate; weight gradients and groups of few channels are slowest */
+    /* Grouped convolutions stay below the peak rate. Weight gradients and groups with few channels are slowest. */
     static const struct {
         dg_op_kind kind;
         int Ci, Co;
@@ -70,32 +70,31 @@ static void check_gpu(void)
                           .cache = 400,
                           .cache_mb = 1,
                           .launch_us = 2};
-    dg_op op = conv_op(DG_OP_conv_fwd, 10, 16, 32, 64); /* 640 pixels are 10 tiles of 64 x 64 */
+    dg_op op = conv_op(DG_OP_conv_fwd, 10, 16, 32, 64); /* 640 pixels are 10 tiles of 64 pixels */
     op.tune =
         (dg_tune){.variant = &dg_conv_variant_tiled, .tile_m = 64, .tile_n = 64, .stages = 3, .split = 1, .block = 128};
     const dg_prediction ten = dg_predict_gpu(&op, 1e5, &m);
     DG_CHECKF(ten.blocks == 10 && ten.kernels == 1 && ten.launch_us == 2, "%g blocks, %d kernels", ten.blocks,
               ten.kernels);
-    /* with one block per multiprocessor, the rate is at least a quarter of the peak */
+    /* With one block per multiprocessor, the rate is at least a quarter of the peak rate. */
     const double least = dg_op_flops(&op) / 1000 * 1e-3;
     DG_CHECKF(ten.arithmetic_us > least && ten.arithmetic_us < 4 * least, "%g us, %g at the peak", ten.arithmetic_us,
               least);
-    op.u.conv.N = 11; /* with an eleventh block, one multiprocessor has two blocks and needs nearly twice the time */
+    op.u.conv.N = 11; /* An eleventh block gives one multiprocessor two blocks, which takes nearly twice the time. */
     const dg_prediction eleven = dg_predict_gpu(&op, 1e5, &m);
     DG_CHECKF(eleven.blocks == 11 && eleven.arithmetic_us > 1.5 * ten.arithmetic_us, "%g and %g us",
               eleven.arithmetic_us, ten.arithmetic_us);
     op.u.conv.N = 10;
-    op.tune.split = 2; /* a second kernel adds the partial sums of a split */
+    op.tune.split = 2; /* a second kernel adds the partial sums */
     DG_CHECK(dg_predict_gpu(&op, 1e5, &m).kernels == 2);
     DG_NEAR(dg_predict_gpu(&op, 9e6, &m).memory_us, (9e6 + dg_work_of(&op, DG_F32).moved) / 1e5, 1e-6);
     op = (dg_op){.kind = DG_OP_act, .tune = {.variant = &dg_vector, .block = 256}};
     op.u.act.n = 1000;
-    DG_NEAR(dg_predict_gpu(&op, 5e5, &m).memory_us, 5e5 / 400e3, 1e-9); /* the op's data fits into the cache */
+    DG_NEAR(dg_predict_gpu(&op, 5e5, &m).memory_us, 5e5 / 400e3, 1e-9); /* the data fits into the cache */
     DG_NEAR(dg_predict_gpu(&op, 5e6, &m).memory_us, 5e6 / 100e3, 1e-9);
 }
 
-/* wgmma is predicted to run closer to the peak rate than mma.sync, except with tiles of 32 channels. No predicted rate
- * exceeds the peak. */
+/* The predicted time is 1 to 3 times the time at the peak rate for wgmma, and 3 to 6 times for mma.sync. */
 static void check_warpgroups(void)
 {
     dg_machine m;
@@ -104,7 +103,7 @@ static void check_warpgroups(void)
         const dg_variant *variant;
         dg_op_kind kind;
         int tile_m, tile_n;
-        double least, most; /* bounds of the predicted time divided by the time at the peak rate */
+        double least, most; /* bounds of predicted time / time at peak rate */
     } tries[] = {{&dg_conv_variant_wgmma, DG_OP_conv_fwd, 128, 64, 1, 2},
                  {&dg_conv_variant_wgmma, DG_OP_conv_dx, 64, 32, 1.6, 3},
                  {&dg_conv_variant_mma, DG_OP_conv_fwd, 128, 64, 3, 6},
@@ -133,7 +132,7 @@ static void check_known(void)
     DG_CHECK(dg_machine_find("", DG_F32, &m) == DG_USAGE && dg_machine_find("RTX", DG_F32, &m) == DG_USAGE);
     dg_machine twice;
     DG_CHECK(!dg_machine_find("a100", DG_F32, &m) && !dg_machine_find("a100", DG_F64, &twice));
-    DG_NEAR(m.all, 2 * twice.all, 1e-6); /* the A100's published 19.5 and 9.7 TFLOP/s */
+    DG_NEAR(m.all, 2 * twice.all, 1e-6); /* the A100's published rates are 19.5 and 9.7 TFLOP/s */
     DG_NEAR(m.all, 19500, 60);
 }
 
@@ -143,7 +142,7 @@ static bool is_trained(const char *name)
     return DG_CHECK(dg_model_read(name, &model) == DG_OK) && dg_recipe_find(&model);
 }
 
-/* Returns the predicted microseconds per step of a model on a GPU. Checks every op's prediction. */
+/* Returns the predicted time of a training step in microseconds. Checks every op's prediction. */
 static double step_us(const char *gpu, const char *name, int batch, int *kernels)
 {
     static dg_model model;

@@ -1,5 +1,5 @@
-/* Tuning files. An error names file and line, and the other rows stay valid. Writing and reading a row does not change
- * it. Every op of every built-in model gets a variant, from the shipped tables or by its shape. */
+/* Tests tuning files. An error names file and line, and valid rows are still used. A row that is written and read
+ * back is unchanged. Every op of every built-in model gets a variant. */
 #include "host/net/job.h"
 #include "host/net/recipe.h"
 #include "tests/all_ops.h"
@@ -14,7 +14,7 @@ static const dg_op the_conv = {
     .kind = DG_OP_conv_fwd,
     .u.conv = {.N = 64, .H = 32, .W = 32, .Ci = 32, .Ho = 16, .Wo = 16, .Co = 64, .K = 4, .S = 2, .P = 1}};
 
-/* Parses a tuning file with one invalid row, which is refused with this line and reason. Valid rows are kept. */
+/* Parses a tuning file with one invalid row, and checks the line and the reason of the error. */
 static void bad(int line, const char *reason, const char *text)
 {
     dg_tune_table t = {0};
@@ -68,7 +68,8 @@ static void check_bad(void)
     bad(1, "missing colon and variant", CONV);
     bad(1, "missing variant after the colon", CONV " :");
     bad(1, "no variant winograd", CONV " : winograd");
-    bad(1, "no variant patch", "conv_dx N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : patch"); /* a variant of older versions */
+    /* older versions had variant patch */
+    bad(1, "no variant patch", "conv_dx N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : patch");
     bad(1, "not compiled for this tile", CONV " : tiled tile=64x65");
     bad(1, "not compiled for this tile", "conv_dw N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled tile=128x64");
     bad(1, "tile=64x32", CONV " : tiled tile=64");
@@ -86,7 +87,7 @@ static void check_bad(void)
     bad(1, "power of two", "norm_act N=2 H=4 W=4 C=8 groups=1 : vector block=96");
     bad(1, "not a multiple of the number of groups", "norm_act N=3 H=4 W=4 C=8 groups=2 : vector");
     bad(1, "has no variant vector", "gan_loss n=64 : vector");
-    bad(1, "gan_loss has no variant vector", "bce n=64 : vector"); /* older files use the name bce for gan_loss */
+    bad(1, "gan_loss has no variant vector", "bce n=64 : vector"); /* older files call gan_loss bce */
     bad(1, "has no block, tile, stages or split", "conv_fwd N=64 H=4 W=4 C=32>64 K=4 S=1 P=0 : cublas split=2");
     bad(1, "K=1 S=1 P=0", CONV " : cublas");
     bad(1, "K=1 S=1 P=0", "conv_dx N=64 H=8 W=8 C=32>64 K=1 S=2 P=0 : cublas");
@@ -96,7 +97,7 @@ static void check_bad(void)
         "split=1\n");
 }
 
-/* The int indices of tiled variants reach up to 8 images beyond the batch. Tensors near the limit of an int therefore
+/* The int indices of tiled variants reach up to 8 images beyond the batch. Tensors near the limit of int therefore
  * use variant direct. */
 static void check_largest(void)
 {
@@ -162,7 +163,7 @@ static void check_good(void)
     DG_CHECK(!dg_tune_find(&t, &op, 80));
     dg_tune_free(&t);
     DG_CHECK(dg_tune_parse(&t, "", "empty", DG_F32, &gpu) == DG_OK && t.rows == 0);
-    /* tuning rows of a large GPU may exceed the limits of a small GPU */
+    /* Tuning rows of a large GPU may exceed the limits of a small GPU. */
     static const char large[] = CONV " : tiled tile=128x128 stages=4";
     DG_CHECK(dg_tune_parse(&t, large, "large", DG_F32, &gpu) == DG_OK && t.rows == 1);
     DG_REFUSED(dg_tune_parse(&t, large, "large", DG_F32, &small), DG_USAGE, "shared memory");
@@ -171,14 +172,14 @@ static void check_good(void)
     static const char threads[] = "adam n=4096 : vector block=1024";
     DG_REFUSED(dg_tune_parse(&t, threads, "double", DG_F64, &gpu), DG_USAGE, "up to 512");
     DG_CHECK(dg_tune_parse(&t, threads, "float", DG_F32, &gpu) == DG_OK);
-    /* vector variants do not exist in fp64 */
+    /* Vector variants do not support fp64. */
     static const char vector[] = "adam n=4096 : vector";
     DG_REFUSED(dg_tune_parse(&t, vector, "double", DG_F64, &gpu), DG_USAGE, "not fp64");
     dg_tune_free(&t);
 }
 
-/* Tuning rows of a precision apply only to this precision and take precedence over rows for all precisions, in any
- * order. Tuning rows for tf32, which older versions wrote, are ignored. */
+/* Tuning rows for one precision take precedence over rows for all precisions, in any order. Rows for tf32, which
+ * older versions wrote, are ignored. */
 static void check_precisions(void)
 {
     static const char text[] = "[sm_90]\n" CONV " : tiled tile=32x32\n"
@@ -227,8 +228,8 @@ static void check_file(void)
     temp_remove(temp_dir);
 }
 
-/* For every op of every built-in model, the selected variant passes dg_variant_check and survives writing and
- * reading. */
+/* For every op of every built-in model, dg_variant_check accepts the selected variant. Writing and reading the
+ * tuning row does not change the variant. */
 static void check_models(dg_type real, const dg_gpu *g)
 {
     static dg_model model;
@@ -255,8 +256,8 @@ static void check_models(dg_type real, const dg_gpu *g)
                               r->tune.tile_m == op.tune.tile_m && r->tune.tile_n == op.tune.tile_n &&
                               r->tune.stages == op.tune.stages,
                           "%s: read back differently", text);
-                /* no fast kernel supports these shapes: first and last layer of a classifier, 1x1 convolutions from and
-                 * to images */
+                /* Some shapes have no fast kernel: first and last layers of classifiers, and 1x1 convolutions of
+                 * images. */
                 const dg_conv_args *c = &op.u.conv;
                 const bool odd = (dg_recipe_find(&model)->labels || c->K == 1) && (c->Ci % 4 || c->Co % 4);
                 const bool heavy = op.kind <= DG_OP_conv_dw && real == DG_F32 && !odd;

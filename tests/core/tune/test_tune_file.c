@@ -1,5 +1,5 @@
-/* Writing and merging of tuning files. A merge keeps sections, headers and the faster of two measured rows. Errors of
- * invalid rows name file and line. --tuning can read the written file. */
+/* Tests writing and merging of tuning files. A merge keeps sections, headers and the faster of two measured rows.
+ * Errors name file and line of an invalid row. */
 #include "core/tune/tune_file.h"
 
 #include "tempdir.h"
@@ -35,13 +35,13 @@ static void check_merge(void)
     static const char want[] = "; device A\n; device B\n"
                                "adam n=100 : direct block=64 ; 9.00 us for all\n"
                                "[sm_90]\n"
-                               "gan_loss   n=64:direct block=96 ; 2.40 us\n" /* the row of the new file is faster */
-                               "noise n=6400 : direct block=64 ; 1.00 us\n"  /* the row of the old file is faster */
-                               /* without measured times, the last row is kept */
+                               "gan_loss   n=64:direct block=96 ; 2.40 us\n" /* the new row is faster */
+                               "noise n=6400 : direct block=64 ; 1.00 us\n"  /* the old row is faster */
+                               /* unmeasured rows: the last one is kept */
                                "act n=4096 : vector block=128\n"
                                "act n=8192 : vector block=512 ; 7.00 us\n"
                                "[sm_80]\n"
-                               "gan_loss n=64 : direct block=256 ; 1.00 us\n"; /* for another architecture */
+                               "gan_loss n=64 : direct block=256 ; 1.00 us\n"; /* another architecture */
     char *got = temp_slurp(temp_path("c.tune"), NULL);
     DG_CHECKF(got && !strcmp(got, want), "%s", got ? got : "nothing");
     free(got);
