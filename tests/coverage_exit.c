@@ -1,5 +1,5 @@
-/* For `make coverage`: child processes that call _exit() write their coverage counts, unless tests/preload/faults.c is
- * active (FAULT). Under a file size limit, counts may be lost, but the exit code is unchanged. */
+/* For `make coverage`: a child process that calls _exit() writes its coverage counts. With FAULT, for
+ * tests/preload/faults.c, it writes none. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -7,7 +7,8 @@
 
 void __gcov_dump(void); /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): gcc's name */
 
-/* Runs before gcc's destructor, which writes the coverage counts. */
+/* Ignores SIGXFSZ, because gcc's destructor then writes coverage counts and a file size limit must not end the
+ * process. */
 __attribute__((destructor)) static void forget_limit(void) { (void)signal(SIGXFSZ, SIG_IGN); }
 
 _Noreturn void _exit(int code) /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */

@@ -1,16 +1,16 @@
-/* Invalid input for file readers: tables of invalid files and of patches to a valid file, truncation and bit flips. */
+/* Tests file readers with invalid files: tables of errors, truncated files and flipped bits. */
 #ifndef DG_DAMAGE_H
 #define DG_DAMAGE_H
 
 #include "core/base/err.h"
 #include "test.h"
 
-/* A tested reader: parses n bytes and frees its result. */
+/* Parses n bytes and frees the result. */
 typedef dg_err reader(const void *data, size_t n);
 
-/* An invalid file: `bytes` is the whole file or a patch at offset `at` of a valid file. */
+/* An invalid file, or bytes that replace those at offset `at` of a valid file. */
 typedef struct {
-    const char *why; /* part of the error message, or NULL if the reader accepts the file */
+    const char *why; /* part of the error message; NULL if the reader accepts the file */
     const char *bytes;
     size_t n, at;
 } refusal;
@@ -27,8 +27,8 @@ static dg_err read_copy(reader *read, const void *data, size_t n)
     return e;
 }
 
-/* Checks that the reader refuses each file with error `code`, or accepts it if `why` is NULL. valid: file to patch, or
- * NULL. */
+/* Checks that the reader refuses each file with error `code`, or accepts it if `why` is NULL. If `valid` is not
+ * NULL, each row changes a copy of this file. */
 __attribute__((unused)) static void check_refusals(const refusal *row, size_t rows, reader *read, dg_err code,
                                                    const void *valid, size_t bytes)
 {
@@ -45,13 +45,13 @@ __attribute__((unused)) static void check_refusals(const refusal *row, size_t ro
     }
 }
 
-/* Number of accepted prefixes of a file (cuts) and of accepted copies with one flipped bit (flips). */
+/* Number of truncated files (cuts) and of files with one flipped bit (flips) that a reader accepted. */
 typedef struct {
     long cuts, flips;
 } accepted;
 
-/* Reads every prefix shorter than `whole` and every single-bit flip of the file. The reader must accept each damaged
- * file or refuse it with error `code`. */
+/* Reads every prefix shorter than `whole` and every copy with one flipped bit. The reader must accept the data or
+ * refuse it with error `code`. */
 __attribute__((unused)) static accepted damage(const void *data, size_t n, size_t whole, reader *read, dg_err code)
 {
     accepted a = {0, 0};

@@ -1,5 +1,5 @@
-/* Helpers of kernel tests, which run in the simulator or, compiled by nvcc, on a GPU: device buffers that start as NaN
- * and detect overruns, and a check after launches. */
+/* Helpers of kernel tests, which run in the simulator or on a GPU. Device buffers start as NaN and detect writes
+ * past their end. */
 #ifndef DEVTEST_H
 #define DEVTEST_H
 
@@ -13,7 +13,7 @@ extern "C" {
 #include "kernels/ops/conv/variants.h"
 }
 
-/* True with slow sanitizers: tests then use at most a few thousand multiply-adds per launch. */
+/* True if a sanitizer is slow. Tests then use at most a few thousand multiply-adds per launch. */
 static inline bool dev_small()
 {
 #ifdef __CUDACC__
@@ -23,8 +23,8 @@ static inline bool dev_small()
 #endif
 }
 
-/* A hash of all results, which the program prints at its end. tests/sim/run requires equal hashes for all orders of
- * threads and blocks. */
+/* Hashes all results and prints the hash at the end of the program. tests/sim/run requires equal hashes for all
+ * orders of threads and blocks. */
 struct dev_hash {
     unsigned long long value = 0xcbf29ce484222325u;
     size_t bytes = 0;
@@ -40,8 +40,8 @@ static inline void dev_bits(const void *p, size_t bytes)
     hash.bytes += bytes;
 }
 
-/* Returns the GPU for which tests select variants: in the simulator an sm_90, else the GPU of this machine. Its shared
- * memory has at most `shared` bytes. */
+/* Returns the GPU for which tests select variants: sm_90 in the simulator, else the GPU of this machine. Its shared
+ * memory is limited to `shared` bytes. */
 static inline dg_gpu dev_gpu(size_t shared, dg_math math)
 {
 #ifdef __CUDACC__
@@ -58,8 +58,7 @@ static inline dg_gpu dev_gpu(size_t shared, dg_math math)
 #endif
 }
 
-/* In the simulator, returns a GPU with wgmma only if the variant is wgmma: on GPUs with wgmma, variant mma has no bf16
- * forward pass. */
+/* In the simulator, enables wgmma only for variant wgmma. On GPUs with wgmma, variant mma has no bf16 forward pass. */
 static inline dg_gpu dev_gpu_of(const dg_variant *variant, dg_gpu gpu)
 {
 #ifdef __CUDACC__
@@ -70,7 +69,7 @@ static inline dg_gpu dev_gpu_of(const dg_variant *variant, dg_gpu gpu)
     return gpu;
 }
 
-/* True if cuBLAS is installed. Prints the result once. */
+/* True if cuBLAS is available. Otherwise prints the reason, once. */
 static inline bool dev_cublas()
 {
     static const char *const why = dg_cublas_open();
@@ -78,7 +77,7 @@ static inline bool dev_cublas()
     return there;
 }
 
-/* Waits for launches. Returns false if a launch failed. Clears the simulator's errors for the next test. */
+/* Waits for launches. Returns false if one failed. Clears the simulator's errors. */
 static inline bool dev_ok(const char *what)
 {
     dev_fault fault = dev_take_fault();
@@ -96,8 +95,8 @@ static inline bool dev_ok(const char *what)
     return fault.error == cudaSuccess && e == cudaSuccess;
 }
 
-/* n values in device memory, initially NaN (0xff). On a GPU the test checks guard bytes after the values. In the
- * simulator the allocation ends with the last value. */
+/* n values in device memory, initially NaN (bytes 0xff). On a GPU, guard bytes follow the values and get() checks
+ * them. In the simulator, the allocation ends after the values. */
 template <class T> class dev_buffer {
 #ifdef __CUDACC__
     static const size_t band = 1024;
@@ -105,7 +104,7 @@ template <class T> class dev_buffer {
     static const size_t band = 0;
 #endif
     size_t bytes() const { return n * sizeof(T); }
-    /* Waits until a copy is complete, because cudaMemcpy may return earlier and streams do not wait for the copy. */
+    /* Waits for a copy, because cudaMemcpy may return earlier and streams do not wait for it. */
     static bool done() { return cudaStreamSynchronize(nullptr) == cudaSuccess; }
 
   public:
@@ -142,7 +141,7 @@ template <class T> class dev_buffer {
     }
 };
 
-/* Rounds x as the kernels do (dg_mma_fp16, to_bf16x2). For fp16, x must be finite; for bf16 and tf32, normal. */
+/* Rounds x as the kernels do (dg_mma_fp16, to_bf16x2). fp16 requires a finite x. bf16 and tf32 require a normal x. */
 static inline double dev_rounded(double x, dg_math math, int shift = 0)
 {
     if (math == DG_MATH_FP16) {
@@ -161,7 +160,7 @@ static inline double dev_rounded(double x, dg_math math, int shift = 0)
     return (double)r;
 }
 
-/* Returns the values as 16-bit words in bf16. */
+/* Rounds values to bf16. */
 static inline std::vector<uint16_t> dev_halves(const std::vector<float> &v)
 {
     std::vector<uint16_t> half(v.size());
@@ -173,7 +172,8 @@ static inline std::vector<uint16_t> dev_halves(const std::vector<float> &v)
     return half;
 }
 
-/* True if fused launches support `math` on this GPU. In the simulator, sets *gpu to a Turing GPU if math is fp16. */
+/* True if fused launches support `math` on this GPU. In the simulator, replaces *gpu by a Turing GPU if math is
+ * fp16. */
 static inline bool dev_fuses(dg_math math, dg_gpu *gpu)
 {
 #ifdef __CUDACC__
@@ -184,7 +184,7 @@ static inline bool dev_fuses(dg_math math, dg_gpu *gpu)
 #endif
 }
 
-/* Returns n pseudo-random numbers in (-1, 1); equal seeds give equal numbers. */
+/* Returns n pseudo-random numbers in (-1, 1). */
 static inline std::vector<float> dev_random(size_t n, unsigned long long seed)
 {
     std::vector<float> v(n);

@@ -1,6 +1,6 @@
-/* Makes system calls and allocations fail within a test program: the functions of tests/preload/faults.c replace the C
- * library's. A test calls arm(), then the tested function, then disarm(). Sanitizers replace allocations, so DG_FAILING
- * is 0 with a sanitizer. Include failing.h first. */
+/* Makes system calls and allocations fail, by the functions of tests/preload/faults.c. A test calls arm(), then the
+ * tested function, then disarm(). DG_FAILING is 0 with a sanitizer, which replaces allocations itself. Include this
+ * file first. */
 #ifndef DG_FAILING_H
 #define DG_FAILING_H
 
@@ -31,7 +31,7 @@ int nanosleep(const struct timespec *wanted, struct timespec *left)
     return 0;
 }
 
-/* Makes the k-th call of this kind from now on fail and, if `more`, all later calls of this kind. */
+/* Makes the k-th call of a kind from now on fail. With `more`, all later calls of this kind fail, too. */
 static void arm(int kind, long k, bool more)
 {
     for (int i = 0; i < COUNTERS; i++) atomic_store(&calls[i], 0);
@@ -41,7 +41,7 @@ static void arm(int kind, long k, bool more)
     last = more ? __LONG_MAX__ : k;
 }
 
-/* From now on no call fails. Returns true if a call has failed since arm(). */
+/* Stops failures. Returns true if a call has failed since arm(). */
 static bool disarm(void)
 {
     const bool there = counter >= 0 && atomic_load(&calls[counter]) >= first;
@@ -63,10 +63,10 @@ static int note_library(struct dl_phdr_info *library, size_t size, void *name)
     return 1;
 }
 
-/* Excludes calls by OpenMP's runtime from failing, because the runtime ends the program if an allocation fails. */
+/* Exempts OpenMP's runtime, which ends the program if an allocation fails. */
 __attribute__((unused)) static void spare_openmp(void) { dl_iterate_phdr(note_library, (void *)(uintptr_t) "omp.so"); }
 
-/* For each k: calls before(), then act(), in which the k-th call of a kind fails, then after() with act's result.
+/* For each k, calls before(), act() and after(). In act(), the k-th call of a kind fails. after() gets act's result.
  * Returns the number of failed calls. */
 __attribute__((unused)) static long each_of(const char *what, int kind, bool more, void (*before)(void),
                                             dg_err (*act)(void), void (*after)(dg_err))

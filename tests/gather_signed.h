@@ -1,4 +1,4 @@
-/* Arguments of op gather as in a GAN: pixels scaled to [-1, 1], without labels. */
+/* Sets arguments of op gather for a GAN: pixels are scaled to [-1, 1], and there are no labels. */
 #ifndef DG_GATHER_SIGNED_H
 #define DG_GATHER_SIGNED_H
 

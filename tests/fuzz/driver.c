@@ -1,5 +1,5 @@
-/* Runs a fuzz target without libFuzzer on stored inputs and on mutations of each. Arguments are input files; without
- * arguments, fuzz_NAME reads corpus/NAME and found/NAME. Exit code 1: no input. A failed check aborts. */
+/* Runs a fuzz target without libFuzzer on stored inputs and on mutations of each. Arguments are input files. Without
+ * arguments, fuzz_NAME reads corpus/NAME and found/NAME. A failed check aborts. */
 #include "fuzz.h"
 
 #include <dirent.h>
@@ -14,7 +14,7 @@ enum { LARGEST = 1 << 20, MUTANTS = 16 };
 #pragma weak LLVMFuzzerCustomMutator
 
 static unsigned state = 1;
-static char input[4096]; /* path of the current input, which on_signal prints */
+static char input[4096];
 
 static void on_signal(int signal_number)
 {
@@ -24,7 +24,7 @@ static void on_signal(int signal_number)
     raise(signal_number);
 }
 
-/* Changes, inserts or removes a few bytes of the input. */
+/* Replaces libFuzzer's function: changes, inserts or removes one byte. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most)
 {
     const size_t at = size ? fuzz_random(&state, (unsigned)size) : 0;
@@ -46,7 +46,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most)
     return size;
 }
 
-/* Copies the input to a buffer of its exact size, so that a sanitizer detects reads past the end. */
+/* The buffer has the exact size of the input, so that a sanitizer detects reads past the end. */
 static void try_bytes(const uint8_t *data, size_t size)
 {
     uint8_t *exact = malloc(size ? size : 1);
@@ -82,7 +82,7 @@ static bool try_file(const char *path)
 
 static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
 
-/* Runs the target on each file of a folder and returns the number of files; -1 after a failure. */
+/* Runs the target on each file of a folder. Returns the number of files, or -1 after a failure. */
 static int try_folder(const char *below, const char *name)
 {
     char path[4096];
@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 {
     const char *slash = strrchr(argv[0], '/'), *name = slash ? slash + 1 : argv[0];
     const int fatal[] = {SIGABRT, SIGSEGV, SIGFPE};
-    for (int i = 0; i < 3; i++) { /* a sanitizer's own signal handlers stay installed, because they print more */
+    for (int i = 0; i < 3; i++) { /* keep the signal handlers of sanitizers, because they print more */
         struct sigaction old;
         if (!sigaction(fatal[i], NULL, &old) && old.sa_handler == SIG_DFL) signal(fatal[i], on_signal);
     }

@@ -1,5 +1,4 @@
-/* Helpers of the fuzz targets. Target fuzz_NAME.c defines LLVMFuzzerTestOneInput and, to correct checksums,
- * LLVMFuzzerCustomMutator. `make fuzz` links fuzz targets to libFuzzer, `make check` to driver.c. */
+/* Helpers of the fuzz targets. `make fuzz` links fuzz targets to libFuzzer, `make check` to driver.c. */
 #ifndef DG_FUZZ_H
 #define DG_FUZZ_H
 
@@ -19,45 +18,46 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
         return mutate(data, size, most, seed);                                             \
     }
 
-/* Checks a condition that holds for every input; if it fails, the process ends and libFuzzer keeps the input. */
+/* Ends the process if a condition fails that must hold for every input. */
 #define FUZZ_HOLDS(x) ((x) ? (void)0 : fuzz_broken(__FILE__, __LINE__, #x))
 _Noreturn void fuzz_broken(const char *file, int line, const char *what);
 
-/* Writes data to a regular file in memory and returns its path. A call with an equal `number` replaces the file. */
+/* Writes data to a file in memory and returns its path. A second call with the same `number` replaces the file. */
 enum { FUZZ_FILES = 4 };
 const char *fuzz_file(int number, const void *data, size_t size);
 
-/* Path of a folder that is empty at first and is removed when the process exits. */
+/* Returns the path of a folder that is empty at first and is removed when the process exits. */
 const char *fuzz_folder(void);
 
-/* Copies data up to a NUL to a malloc'd buffer of the exact size, so that a sanitizer detects reads past the end. */
+/* Copies the text up to a NUL to a malloc'd buffer of the exact size, so that a sanitizer detects reads past the
+ * end. */
 char *fuzz_text(const void *data, size_t size);
 
-/* Returns the next random number of a mutator, less than `below`; *state starts as the seed. */
+/* Returns a random number less than `below`. *state starts as the seed. */
 unsigned fuzz_random(unsigned *state, unsigned below);
 
-/* Mutates only the n bytes at data[at]; the input may grow to `most` bytes; returns the new size of the input. */
+/* Mutates only the n bytes at data[at]. The input may grow to `most` bytes. Returns its new size. */
 size_t fuzz_mutate_part(uint8_t *data, size_t size, size_t at, size_t n, size_t most);
 
-/* Mutates a safetensors file: bytes, parts of the header, values of tensors; corrects length field and checksums. */
+/* Mutates a safetensors file and corrects its length field and checksums. */
 size_t fuzz_mutate_safetensors(uint8_t *data, size_t size, size_t most, unsigned seed);
 
-/* Decodes an image as a whole and row by row, and resizes it. Both methods must give equal pixels or refuse the image.
- * `how` selects decoding options (orientation, alpha, grey). */
+/* Decodes an image as a whole and row by row, and resizes it. Both methods must give equal pixels or refuse the
+ * image. `how` selects options of the decoder. */
 void fuzz_image(const uint8_t *data, size_t size, unsigned how);
 
-/* Splits an input into log.csv (*csv: malloc'd text up to a NUL) and log.jsonl (*data, *size: the remaining input). The
- * first byte selects the returned recipe and the metrics in the header of log.csv. */
+/* Splits an input into log.csv (*csv: malloc'd text up to a NUL) and log.jsonl (*data, *size: the rest). The first
+ * byte selects the returned recipe and the metrics in log.csv. */
 const dg_recipe *fuzz_log(const uint8_t **data, size_t *size, char **csv);
 
-/* Creates run directories "a" and "b" in fuzz_folder() from an input: a sequence of entries, each a header and the
- * bytes of one file. Symbolic links in the run directories may point to a file outside of them. */
+/* Creates run directories "a" and "b" in fuzz_folder(). The input is a sequence of entries, each with a header and
+ * the bytes of one file. Symbolic links may point to a file outside of the run directories. */
 void fuzz_rundir(const uint8_t *data, size_t size);
 
-/* Checks that the file outside of the run directories is unchanged, and that no run contains a copy of this file. */
+/* Checks that the file outside of the run directories is unchanged and that no run contains a copy of it. */
 void fuzz_rundir_holds(void);
 
-/* Mutates an input of fuzz_rundir: changes one entry's bytes, name or kind, or swaps, repeats or removes entries. */
+/* Mutates an input of fuzz_rundir. */
 size_t fuzz_mutate_rundir(uint8_t *data, size_t size, size_t most, unsigned seed);
 
 #endif

@@ -1,5 +1,5 @@
-/* libFuzzer: command line and environment. Lines DCGAN_...=... of the input set environment variables; all other lines
- * are arguments. The config.ini of an accepted run must be readable. */
+/* libFuzzer: command line and environment. Input lines DCGAN_NAME=VALUE set environment variables, and other lines
+ * are arguments. */
 #include "fuzz.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 
 enum { WORDS = 64 };
 
-/* Sets an environment variable from a word DCGAN_NAME=VALUE; false if the word has another form. */
+/* Sets an environment variable from text DCGAN_NAME=VALUE. Returns false for other text. */
 static bool set_variable(char *word)
 {
     char *equals = strchr(word, '=');
@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static bool quiet;
     char *argv[WORDS + 2] = {strdup("dcgan")}, *unset[WORDS];
     int argc = 1, variables = 0;
-    if (!quiet) quiet = freopen("/dev/null", "w", stdout) != NULL; /* help is printed to stdout */
+    if (!quiet) quiet = freopen("/dev/null", "w", stdout) != NULL; /* help goes to stdout */
     for (size_t at = 0; at < size && argc + variables <= WORDS;) {
         const uint8_t *end = memchr(data + at, '\n', size - at);
         const size_t n = end ? (size_t)(end - data) - at : size - at;
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     char *words[WORDS + 2];
     memcpy(words, argv, sizeof words); /* getopt permutes argv */
-    if (argc > 1) parse(argc, argv);   /* without arguments a short help is printed to stderr */
+    if (argc > 1) parse(argc, argv);   /* without arguments, help goes to stderr */
     for (int i = 0; i < argc; i++) free(words[i]);
     for (int i = 0; i < variables; i++) {
         unsetenv(unset[i]);

@@ -1,4 +1,4 @@
-/* libFuzzer: the cache of decoded images. A write and a read must not change an accepted cache. */
+/* libFuzzer: the cache of decoded images. Writing and reading must not change a cache that is accepted. */
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "host/data/dataset_internal.h"
 
-/* The header of the cache file, as in host/data/dataset_cache.c. */
+/* The header of a cache file, as in host/data/dataset_cache.c. */
 typedef struct {
     char magic[16];
     uint32_t order, crc;
@@ -32,7 +32,6 @@ static void compare(const dg_dataset *a, const dg_dataset *b)
     FUZZ_HOLDS(!memcmp(a->pixels, b->pixels, bytes));
     for (int i = 0; i < a->count; i++)
         FUZZ_HOLDS(!strcmp(a->name[i], b->name[i]) && a->width[i] == b->width[i] && a->kind[i] == b->kind[i]);
-    /* `dcgan data` prints the name of each image's format */
     for (int i = 0; i < a->count; i++) FUZZ_HOLDS(*dg_kind_name((dg_kind)a->kind[i]));
     for (int i = 0; i < a->skips; i++)
         FUZZ_HOLDS(!strcmp(a->skip[i].reason, b->skip[i].reason) && a->skip[i].bad == b->skip[i].bad);
@@ -92,7 +91,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
     const unsigned how = fuzz_random(&random, 4);
     if (size <= sizeof(head) || how == 0) size = LLVMFuzzerMutate(data, size, most);
     else if (how == 1) size = fuzz_mutate_part(data, size, sizeof(head), size - sizeof(head), most);
-    else if (how == 2) (void)fuzz_mutate_part(data, sizeof(head), 40, 40, sizeof(head)); /* counts and sizes */
+    /* bytes 40 to 79: counts and sizes */
+    else if (how == 2) (void)fuzz_mutate_part(data, sizeof(head), 40, 40, sizeof(head));
     else size = fuzz_mutate_part(data, size, 40, size - 40, most);
     if (size > sizeof(head) && fuzz_random(&random, 16)) mend(data, size);
     return size;

@@ -1,5 +1,5 @@
-/* libFuzzer: checkpoint files. An accepted checkpoint generates images, trains for one step and is saved again. Values
- * that are not finite are reported. */
+/* libFuzzer: checkpoint files. A checkpoint that is accepted generates images, trains for one step and is saved
+ * again. */
 #include "fuzz.h"
 
 #include <math.h>
@@ -92,7 +92,7 @@ static void step(checkpoint *c)
     FUZZ_HOLDS(dg_job_get_metrics(&c->job, c->info.step, 1, &m) == DG_OK);
 }
 
-/* True if all values of the job are finite, so that its saved file must be accepted. */
+/* True if all values of the job are finite. Its saved file must then be accepted, otherwise refused. */
 static bool finite_job(checkpoint *c)
 {
     bool finite = true;
@@ -119,7 +119,7 @@ static void save(checkpoint *c)
     dg_st *st;
     dg_checkpoint_info again;
     snprintf(path, sizeof path, "%s/checkpoint.safetensors", fuzz_folder());
-    if (c->info.step >= (uint64_t)1 << 53) return; /* the largest step that a checkpoint can store */
+    if (c->info.step >= (uint64_t)1 << 53) return; /* a checkpoint cannot store larger steps */
     c->info.step++;
     const bool whole = finite_job(c);
     FUZZ_HOLDS(dg_snapshot_take(&c->job, &c->info, &s) == DG_OK && dg_snapshot_write(s, NULL, path) == DG_OK);

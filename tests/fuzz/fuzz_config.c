@@ -13,7 +13,7 @@ static dg_err read_text(const char *text, dg_options *o)
     return e ? e : dg_config_parse(text, "fuzz", o);
 }
 
-/* Compares options. The writer of config.ini makes paths absolute, so only the values of paths may differ. */
+/* Compares options except the values of paths, which config.ini stores as absolute paths. */
 static void compare(const dg_options *a, const dg_options *b)
 {
     static const char *const paths[] = {"model", "data", "cache", "tuning", "test"};
@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     dg_options first, second;
     const dg_err e = read_text(text, &first);
     if (e) {
-        FUZZ_HOLDS(e == DG_USAGE && !strncmp(dg_message(), "fuzz:", 5)); /* every error names a line of the file */
+        FUZZ_HOLDS(e == DG_USAGE && !strncmp(dg_message(), "fuzz:", 5));
     } else {
         char *written = dg_config_text(&first, 1, argv);
         FUZZ_HOLDS(written && read_text(written, &second) == DG_OK);

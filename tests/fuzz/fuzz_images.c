@@ -1,4 +1,4 @@
-/* libFuzzer: the readers of WebP, BMP and GIF. The mutator corrects the file length and chunk length of a WebP file. */
+/* libFuzzer: the readers of WebP, BMP and GIF. */
 #include "fuzz.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    /* PNG and JPEG have their own targets, fuzz_png and fuzz_jpeg */
+    /* fuzz_png and fuzz_jpeg test PNG and JPEG */
     if (size > 1 && (data[0] == 0x89 || data[0] == 0xff)) return 0;
     fuzz_image(data, size, (unsigned)crc32(0, data, (uInt)size));
     return 0;

@@ -1,5 +1,4 @@
-/* libFuzzer: JPEG with EXIF. The mutator changes a segment and corrects its length, inserts, repeats and drops
- * segments, and inserts an EXIF block with a mutated directory. */
+/* libFuzzer: JPEG with EXIF. The mutator changes, inserts, repeats and drops segments. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -18,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Stores the offset of each segment in `at` and returns their number. The last segment contains the pixels. */
+/* Stores the offset of each segment in `at` and returns their number. The last segment includes the pixels. */
 static int split(const uint8_t *data, size_t size, size_t at[SEGMENTS + 1])
 {
     int n = 0;
@@ -42,7 +41,7 @@ static size_t put(uint8_t *data, size_t size, size_t at, const uint8_t *what, si
     return size + n;
 }
 
-/* Inserts an APP1 segment whose EXIF directory has one to three entries, one of which may be the orientation. */
+/* Inserts an APP1 segment with a random EXIF directory. */
 static size_t put_exif(uint8_t *data, size_t size, size_t most, unsigned *random)
 {
     uint8_t s[96] = {0xff, 0xe1, 0, 0, 'E', 'x', 'i', 'f'}, *tiff = s + 10;
@@ -70,7 +69,7 @@ static size_t mutate_segment(uint8_t *data, size_t size, size_t from, size_t end
 {
     const size_t room = most - size < 65000 ? most : size + 65000;
     const size_t now = fuzz_mutate_part(data, size, from + 4, end - from - 4, room);
-    const size_t length = end - from - 2 + now - size; /* segment length after the mutation */
+    const size_t length = end - from - 2 + now - size; /* corrected length field */
     data[from + 2] = (uint8_t)(length >> 8);
     data[from + 3] = (uint8_t)length;
     return now;
@@ -86,7 +85,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
     const int i = (int)fuzz_random(&random, (unsigned)n);
     const size_t from = at[i], end = at[i + 1], bytes = end - from;
     if (how == 1) return put_exif(data, size, most, &random);
-    if (how == 2 && bytes <= most - size) { /* repeats a segment */
+    if (how == 2 && bytes <= most - size) { /* repeat the segment */
         uint8_t *copy = malloc(bytes + 1);
         if (!copy) return size;
         memcpy(copy, data + from, bytes);
@@ -94,7 +93,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
         free(copy);
         return size;
     }
-    if (how == 3 && i < n - 1) { /* drops a segment */
+    if (how == 3 && i < n - 1) { /* drop the segment */
         memmove(data + from, data + end, size - end);
         return size - bytes;
     }

@@ -1,5 +1,5 @@
-/* libFuzzer: log.csv and log.jsonl. A log row must be unchanged after a write and a read. The last input byte is the
- * step of a resume, which truncates both logs after this step. A second resume truncates nothing. */
+/* libFuzzer: log.csv and log.jsonl. Writing and reading must not change a log row. The last input byte is a step to
+ * resume from, and both logs are truncated after it. */
 #include "fuzz.h"
 
 #include <cjson/cJSON.h>
@@ -34,7 +34,7 @@ static void row_again(const dg_recipe *r, const dg_log_row *row)
 {
     char text[3][DG_LOG_LINE], json[DG_LOG_LINE];
     dg_log_row again = *row;
-    for (int i = 0; i < 3; i++) { /* only the first write may change a value, by rounding */
+    for (int i = 0; i < 3; i++) { /* only the first write may round a value */
         const int n = dg_log_csv(text[i], r, &again);
         FUZZ_HOLDS(n > 0 && n < DG_LOG_LINE && (size_t)n == strlen(text[i]) && text[i][n - 1] == '\n');
         text[i][n - 1] = 0;

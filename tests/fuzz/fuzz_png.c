@@ -1,5 +1,5 @@
-/* libFuzzer: PNG. The mutator changes chunk data, decompressed pixel rows, the order of chunks, or the header and all
- * rows. Usually it also corrects lengths and checksums. */
+/* libFuzzer: PNG. The mutator changes chunks, decompressed pixel rows or the header. Usually it also corrects
+ * lengths and checksums. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static void put32(uint8_t *p, size_t v)
     for (int i = 0; i < 4; i++) p[i] = (uint8_t)(v >> (24 - 8 * i));
 }
 
-/* Splits a PNG file into chunks; the last one may be truncated. */
+/* Splits a PNG file into chunks. The last chunk may be truncated. */
 static void split(png *p, const uint8_t *data, size_t size)
 {
     p->n = 0;
@@ -63,7 +63,6 @@ static size_t join(const png *p, uint8_t *out, size_t most)
 
 static bool is(const chunk *c, const char *name) { return !memcmp(c->name, name, 4); }
 
-/* Decompresses all IDAT chunks. */
 static size_t unpack(const png *p, uint8_t *raw)
 {
     z_stream z = {0};
@@ -80,7 +79,7 @@ static size_t unpack(const png *p, uint8_t *raw)
     return RAW - z.avail_out;
 }
 
-/* Replaces all IDAT chunks by chunks that contain these pixel rows. */
+/* Compresses pixel rows and replaces all IDAT chunks by them. */
 static void pack(png *p, const uint8_t *raw, size_t bytes, unsigned *random)
 {
     static uint8_t packed[2 * RAW];
@@ -108,7 +107,7 @@ static void pack(png *p, const uint8_t *raw, size_t bytes, unsigned *random)
     *p = out;
 }
 
-/* Returns the number of bytes of all pixel rows for this PNG header; 0: too many for a fuzz target. */
+/* Returns the size of all pixel rows in bytes, or 0 if it is too large for a fuzz target. */
 static size_t rows_of(const uint8_t *head)
 {
     static const int values[] = {1, 0, 3, 1, 2, 0, 4};
@@ -118,7 +117,7 @@ static size_t rows_of(const uint8_t *head)
     return all <= RAW ? all : 0;
 }
 
-/* Changes size, depth, colour type or interlacing in the header, and makes pixel rows for the new header. */
+/* Changes the header and makes pixel rows that match it. */
 static void new_header(png *p, uint8_t head[13], unsigned *random)
 {
     static const uint8_t kinds[][2] = {{1, 0}, {2, 0}, {4, 0}, {8, 0}, {16, 0}, {8, 2}, {16, 2}, {1, 3},
@@ -145,7 +144,7 @@ static void change_rows(png *p, unsigned *random)
     pack(p, raw, n, random);
 }
 
-/* Repeats, drops or moves a PNG chunk, or inserts an ancillary chunk. */
+/* Swaps or drops PNG chunks, or inserts a random chunk. */
 static void change_order(png *p, const uint8_t *data, size_t size, unsigned *random)
 {
     static const char *const names[] = {"PLTE", "tRNS", "eXIf", "gAMA", "iCCP", "tEXt", "zTXt", "iTXt",

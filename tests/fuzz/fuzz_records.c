@@ -1,5 +1,5 @@
-/* libFuzzer: the readers of IDX (gzipped or not) and CIFAR files. The mutator changes unpacked contents of gzipped
- * files. */
+/* libFuzzer: the readers of IDX files (plain or gzipped) and CIFAR files. The mutator changes the contents of
+ * gzipped files. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 static volatile unsigned sink;
 
-/* Checks that the error names a byte offset; without an error, reads all data. */
+/* Checks that an error names a byte offset. Without an error, reads all images. */
 static void use(dg_err e, const dg_records *r)
 {
     if (e) {
@@ -45,13 +45,14 @@ static void take_one(const dg_records *r)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t bytes = size;
-    uint8_t *plain = malloc(size ? size : 1); /* a buffer of the exact size detects reads past the end */
+    uint8_t *plain = malloc(size ? size : 1); /* a sanitizer detects reads past a buffer of the exact size */
     if (!plain) return 0;
     if (size) memcpy(plain, data, size);
     (void)dg_idx_dimensions(data, size);
     dg_records r = {0};
     dg_err e = dg_idx_unpack(&plain, &bytes);
-    if (!e && bytes > size && bytes > ((size_t)64 << 20) + 50 * size + 1) abort(); /* memory limit of SECURITY.md */
+    /* memory limit that SECURITY.md promises */
+    if (!e && bytes > size && bytes > ((size_t)64 << 20) + 50 * size + 1) abort();
     use(e ? e : dg_idx_images(plain, bytes, &r), &r);
     if (!e && r.count) take_one(&r);
     r.count = bytes > 8 ? plain[7] : 1;
@@ -67,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Compresses `bytes` bytes of plain to gzip format; returns the compressed size, or 0 if it exceeds `most`. */
+/* Compresses plain data to gzip format. Returns the compressed size, or 0 if it exceeds `most`. */
 static size_t pack(uint8_t *data, size_t most, const uint8_t *plain, size_t bytes)
 {
     z_stream z = {0};

@@ -1,4 +1,4 @@
-/* libFuzzer: the file of a recorded run, and the first two steps of its replay. */
+/* libFuzzer: recorded training runs, and the first two steps of their replay. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static void compared(void *context, const char *name, double difference, const c
     ++*(int *)context;
 }
 
-/* False for large networks, which a file of a few KB can declare and which would only slow the test down. */
+/* False for large networks. A file of a few KB can declare one, which would only slow down the test. */
 static bool is_small(const dg_oracle *o)
 {
     size_t values = 0;

@@ -1,5 +1,5 @@
-/* libFuzzer: --resume in a foreign run directory. The first byte selects the action: complete an interrupted rewind,
- * rewind, truncate and append logs and events, or find the best state. */
+/* libFuzzer: --resume in a run directory from an untrusted source. The first byte selects an action: rewinding a
+ * run, completing an interrupted rewind, appending to logs, or finding the best checkpoint. */
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 
 static void ignore(void *context, const char *text) { FUZZ_HOLDS(!context && *text); }
 
-/* True on success. Only errors that the files of a run can cause are permitted. */
+/* Returns true on success. Checks that an error is one that files of a run can cause. */
 static bool good(dg_err e)
 {
     FUZZ_HOLDS(e == DG_OK || (e <= DG_IO && *dg_message()));

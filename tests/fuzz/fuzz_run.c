@@ -1,4 +1,5 @@
-/* libFuzzer: all readers of a foreign run directory: report pages, the progress GIF, the doctor and `dcgan info`. */
+/* libFuzzer: all readers of a run directory from an untrusted source: reports, the progress GIF, the doctor and
+ * `dcgan info`. */
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -7,7 +8,6 @@
 
 FUZZ_MUTATOR(fuzz_mutate_rundir)
 
-/* Checks that a command succeeded or failed with an error that the files of a run can cause. */
 static void holds(int code) { FUZZ_HOLDS(code == DG_OK || (code > DG_OK && code <= DG_IO && *dg_message())); }
 
 static void ignore(void *context, const char *text) { FUZZ_HOLDS(!context && *text); }

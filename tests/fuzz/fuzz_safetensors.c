@@ -1,4 +1,4 @@
-/* libFuzzer: the reader of safetensors files, and the use of accepted files. */
+/* libFuzzer: safetensors files. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int flags = 0; flags <= DG_ST_CHECKED; flags++) {
         dg_st *st;
         if (dg_st_parse(data, size, "fuzz", flags, &st) != DG_OK) {
-            if (st || strncmp(dg_message(), "fuzz: ", 6) != 0) abort(); /* every refused file gives a reason */
+            if (st || strncmp(dg_message(), "fuzz: ", 6) != 0) abort();
             continue;
         }
         size_t bytes = 0;
@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             bytes += n;
             for (size_t k = 0; k < t->bytes; k++) sum += ((const unsigned char *)t->data)[k];
         }
-        if (bytes >= 2 * size) abort(); /* 16-bit values are converted to 32 bits, which at most doubles the size */
+        if (bytes >= 2 * size) abort(); /* the conversion of 16-bit values to 32 bits doubles their size */
         const char *format = dg_st_get(st, "format");
         if (kind == DG_MADE_CHECKPOINT && (!format || strcmp(format, DG_CHECKPOINT_FORMAT) != 0)) abort();
         for (int i = 0; i < dg_st_meta_count(st); i++) sum += (unsigned)strlen(dg_st_meta_at(st, i).value);

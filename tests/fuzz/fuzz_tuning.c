@@ -1,5 +1,4 @@
-/* libFuzzer: tuning files. An accepted tuning file that is written and read back has the same text, which `--tuning`
- * accepts. A row that is written and read back gives the same kernel variant and settings. */
+/* libFuzzer: tuning files. Writing and reading must not change an accepted tuning file or row. */
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -20,7 +19,7 @@ static void rows_again(const dg_tune_table *t)
         const dg_tune *a = &t->row[i].tune;
         dg_tune_table again = {0};
         dg_tune_text(row, sizeof row, &t->row[i].key, a);
-        if (strlen(row) > 190) continue; /* the row is longer than a line of a tuning file may be */
+        if (strlen(row) > 190) continue; /* a tuning file limits the length of a line */
         if (t->row[i].arch) snprintf(text, sizeof text, "[sm_%d]\n%s\n", t->row[i].arch, row);
         else snprintf(text, sizeof text, "%s\n", row);
         FUZZ_HOLDS(dg_tune_parse(&again, text, "again", DG_F32, &gpu) == DG_OK && again.rows == 1);

@@ -1,5 +1,4 @@
-/* libFuzzer: zip files of images, IDX files or CIFAR files, used instead of a folder. Reading a zip file writes nothing
- * to disk and takes limited time. The mutator changes file contents and renames files in all headers. */
+/* libFuzzer: zip files of images, IDX files or CIFAR files. Loading a dataset from a zip file takes limited time. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -31,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     load(path, true, &again);
     FUZZ_HOLDS(first == again);
     load(path, false, &again);
-    FUZZ_HOLDS(processor_seconds() - begun < 60); /* limit in seconds to unpack 1 GiB with a sanitizer */
+    FUZZ_HOLDS(processor_seconds() - begun < 60); /* CPU seconds to unpack 1 GiB with a sanitizer */
     return 0;
 }
 
@@ -42,7 +41,7 @@ static size_t little(const uint8_t *p, int bytes)
     return v;
 }
 
-/* Renames a zip entry in its directory header, which is at offset `at`, and in its local header. */
+/* Renames a zip entry in its central directory header (at offset `at`) and in its local header. */
 static void rename_entry(uint8_t *data, size_t size, size_t at, unsigned *random)
 {
     static const char *const words[] = {"../", "/", "..", "a/", "./", "\\", "//", "\n"};

@@ -5,7 +5,8 @@
 #include "host/files/made.h"
 #include "host/files/replace.h"
 
-/* Decodes and resizes an image row by row, and compares with `whole` (NULL: the decoder refused the image). */
+/* Decodes and resizes an image row by row, and compares it with `whole`. `whole` is NULL if the decoder refused the
+ * image. */
 static void fitted(const uint8_t *data, size_t size, const dg_decode_options *o, const dg_fitting *f,
                    const dg_image *whole)
 {
@@ -28,7 +29,7 @@ static void fitted(const uint8_t *data, size_t size, const dg_decode_options *o,
 void fuzz_image(const uint8_t *data, size_t size, unsigned how)
 {
     static const int channels[] = {1, 3, 4}, sizes[] = {16, 5, 33};
-    /* Larger images would be slow to decode; other tests cover the limits. */
+    /* larger images would be slow to decode */
     dg_decode_options o = {.exif = how % 7 != 0, .max_pixels = 1 << 16};
     o.alpha = (dg_alpha)(how / 21 % 3);
     const dg_fitting f = {.size = sizes[how / 63 % 3],

@@ -1,4 +1,5 @@
-/* Inputs of fuzz_rundir: entries with a header (name, number, kind, length in two bytes) and the bytes of a file. */
+/* Makes run directories from fuzz inputs. An entry of an input has a header of 5 bytes (name, number, kind, and a
+ * length of two bytes), followed by the bytes of a file. */
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@ enum { HEAD = 5, ENTRIES = 48, NAME = 128, BODY = 1 << 16 };
 enum { REGULAR, LOG, SEALED, LINK, FOLDER, FIFO, KINDS };
 enum { NUMBERS = 16, OF_B = 128 };
 
-/* File names; %u is replaced by the entry's number. "": the first line of the entry's data is the name. */
+/* File names. %u is replaced by the entry's number. With "", the first line of the entry's data is the name. */
 static const char *const names[] = {"config.ini",
                                     "log.csv",
                                     "log.jsonl",
@@ -59,7 +60,6 @@ static int split(uint8_t *data, size_t size, entry *out)
     return n;
 }
 
-/* Corrects the checksums of all chunks of a PNG file. */
 static void seal_png(uint8_t *p, size_t n)
 {
     for (size_t at = 8; n - at >= 12 && at < n;) {
@@ -74,7 +74,7 @@ static void seal_png(uint8_t *p, size_t n)
 static void put(int dir, const char *name, const void *data, size_t size)
 {
     const int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-    if (fd < 0) return; /* the path is a folder, link or FIFO of an earlier entry */
+    if (fd < 0) return; /* an earlier entry made a folder, link or FIFO of this name */
     FUZZ_HOLDS(write(fd, data, size) == (ssize_t)size);
     close(fd);
 }
@@ -89,7 +89,7 @@ static void put_log(int dir, const char *name, unsigned number, const uint8_t *b
     put(dir, name, text, (size_t)n + bytes);
 }
 
-/* Reads a file name from the first line of an entry's data; false: this line is not a valid name. */
+/* Reads a file name from the first line of an entry's data. Returns false if the line is not a valid name. */
 static bool free_name(char out[NAME], const uint8_t **body, size_t *bytes)
 {
     const uint8_t *end = *bytes ? memchr(*body, '\n', *bytes) : NULL;
@@ -132,7 +132,7 @@ static void make(int dir, const entry *e)
         put(dir, name, sealed, bytes);
         break;
     case LINK:
-        if (symlinkat(targets[number % (sizeof targets / sizeof *targets)], dir, name)) break; /* it exists */
+        if (symlinkat(targets[number % (sizeof targets / sizeof *targets)], dir, name)) break; /* the name exists */
         break;
     case FOLDER: (void)mkdirat(dir, name, 0700); break;
     case FIFO: (void)mkfifoat(dir, name, 0600); break;
@@ -172,7 +172,7 @@ static int look(const char *path, const struct stat *s, int flag, struct FTW *f)
     FILE *file = fopen(path, "rb");
     const size_t n = file ? fread(text, 1, sizeof text, file) : 0;
     if (file) fclose(file);
-    /* compares the text by CRC-32, because libFuzzer sees operands of memcmp and would copy them into its inputs */
+    /* CRC-32, because libFuzzer sees operands of memcmp and would copy the secret into its inputs */
     return n == strlen(secret) && crc32(0, (const Bytef *)text, (uInt)n) == crc32(0, (const Bytef *)secret, (uInt)n);
 }
 
@@ -189,14 +189,14 @@ void fuzz_rundir_holds(void)
     }
 }
 
-/* Swaps two entries of the input, or repeats or removes an entry. */
+/* Removes an entry, repeats it with another number, or changes its header. */
 static size_t mix(uint8_t *data, size_t size, size_t most, const entry *e, int n, unsigned *random)
 {
     const entry *a = &e[fuzz_random(random, (unsigned)n)];
     const size_t all = HEAD + a->bytes, at = (size_t)(a->at - data), rest = size - at - all;
     switch (fuzz_random(random, 3)) {
     case 0: memmove(a->at, a->at + all, rest); return size - all;
-    case 1: /* repeats an entry, with another number */
+    case 1:
         if (all > most - size) return size;
         memmove(a->at + all, a->at, all + rest);
         a->at[all + 1] = (uint8_t)fuzz_random(random, NUMBERS);

@@ -7,7 +7,7 @@
 
 #include "host/files/safetensors_internal.h"
 
-/* Corrects the length of the header and the checksums of tensors, because mutations nearly always invalidate them. */
+/* Corrects the header length and the checksums, which nearly every mutation invalidates. */
 static void mend(uint8_t *data, size_t size)
 {
     if (size < 10) return;
@@ -21,7 +21,7 @@ static void mend(uint8_t *data, size_t size)
     for (int i = 0; i < 8; i++) data[i] = (uint8_t)(header >> 8 * i & 255);
     char *text = (char *)data + 8;
     for (size_t at = 0; at + 40 < header;) {
-        /* metadata entry of a checksum: "crc32.NAME":"XXXXXXXX" */
+        /* A checksum is a metadata entry "crc32.NAME":"XXXXXXXX". */
         char *key = memmem(text + at, header - at, "\"crc32.", 7);
         if (!key) break;
         at = (size_t)(key - text) + 7;
@@ -77,7 +77,7 @@ static const char *const piece[] = {"{",
                                     "\xff",
                                     "\xed\xa0\x80"};
 
-/* Returns the length of the header as stored in the file; 0: invalid. */
+/* Returns the header length that the file declares, or 0 if it is invalid. */
 static size_t header_bytes(const uint8_t *data, size_t size)
 {
     size_t header = 0;
@@ -85,7 +85,7 @@ static size_t header_bytes(const uint8_t *data, size_t size)
     return size >= 8 && header <= size - 8 ? header : 0;
 }
 
-/* Sets a value of a tensor to an unusual float or double, or changes some bytes of the data. */
+/* Sets a value to an unusual float or double, or changes bytes of the data. */
 static void change_values(uint8_t *data, size_t size, unsigned *random)
 {
     static const double odd[] = {0, -0.0, 1, -1, 1e-45, 1e-310, 3e38, -3e38, 1e308, 0x1p53, NAN, INFINITY, -INFINITY};

@@ -1,4 +1,4 @@
-/* Helpers for tests of checkpoints and export: a tiny job with data, and checkpoint files with one fault. */
+/* Helpers for tests of checkpoints and export: a small training job, and checkpoint files with one change. */
 #ifndef DG_CHECKPOINT_FILES_H
 #define DG_CHECKPOINT_FILES_H
 
@@ -20,7 +20,7 @@ __attribute__((unused)) static const char *tiny_text(const stock *s)
     return text;
 }
 
-/* Builds a job and its backend. Each call uses another seed for the initial weights. */
+/* Builds a job and its backend. Each call uses another seed for initial weights. */
 __attribute__((unused)) static bool machine_up(machine *x, const stock *s, dg_type real, bool train)
 {
     static uint64_t seed = 1;
@@ -33,7 +33,7 @@ __attribute__((unused)) static bool machine_up(machine *x, const stock *s, dg_ty
            machine_begin(x, &(dg_cpu_options){.threads = 1, .real = real}, &o, pixels, seed++);
 }
 
-/* Runs training steps from..to-1. An epoch has batches of 4, 4 and 3 images. */
+/* Runs training steps from..to-1. Epochs have batches of 4, 4 and 3 images. */
 __attribute__((unused)) static void machine_steps(machine *x, int from, int to)
 {
     for (int i = from; i < to; i++) {
@@ -64,7 +64,7 @@ __attribute__((unused)) static void machine_keep(machine *x, uint64_t step, cons
     DG_WORKS(machine_save(x, &info, path));
 }
 
-/* An opened checkpoint file. one_close frees it, even if opening failed. */
+/* A checkpoint file. one_close frees it, even if one_open failed. */
 typedef struct {
     dg_st *st;
     dg_model model;
@@ -83,7 +83,7 @@ __attribute__((unused)) static void one_close(open_file *f)
     dg_checkpoint_info_free(&f->info);
 }
 
-/* Compares all weights, statistics and optimizer moments of two jobs bit for bit. */
+/* Compares all weights, statistics and moments of two jobs bit for bit. */
 __attribute__((unused)) static bool machines_equal(machine *a, machine *b)
 {
     bool same = a->g.tensors == b->g.tensors;
@@ -104,16 +104,16 @@ __attribute__((unused)) static bool machines_equal(machine *a, machine *b)
     return same;
 }
 
-/* One change to a checkpoint file: a value, name, shape or type of a tensor, or a metadata value. */
+/* One change to a checkpoint file, of a tensor or of a metadata value. */
 typedef struct {
     const char *tensor, *rename;
-    double value; /* new value of the element at index `at`; 0: no change */
+    double value; /* new value of the element at index `at`, or 0 for no change */
     size_t at;
-    bool drop, flat, scalar; /* flat: adds a first dimension of 1; scalar: keeps only the first value of the tensor */
-    dg_type type;            /* DG_F32: no change; any other type: the tensor becomes zeros of this type */
-    const char *key, *text;  /* key and new text of a metadata value; text NULL: the key is removed */
+    bool drop, flat, scalar; /* flat: adds a first dimension of 1. scalar: keeps only the first value. */
+    dg_type type;            /* type of a tensor of zeros that replaces this one, or DG_F32 for no change */
+    const char *key, *text;  /* key and new text of a metadata value; a NULL text removes the key */
     bool unchecked;
-    bool bare; /* removes metadata, moments and checksums, which files of PyTorch lack */
+    bool bare; /* removes what files of PyTorch lack: metadata, moments and checksums */
 } edit;
 
 __attribute__((unused)) static bool edit_file(const char *from, const char *to, const edit *e)
@@ -142,7 +142,7 @@ __attribute__((unused)) static bool edit_file(const char *from, const char *to, 
                 t[n].type = e->type;
                 t[n].data = zeros;
             }
-            if (e->value != 0) { /* the loaded file is in writable memory until dg_st_free */
+            if (e->value != 0) {
                 void *data;
                 memcpy(&data, &t[n].data, sizeof data);
                 if (t[n].type == DG_I64) ((int64_t *)data)[e->at] = (int64_t)e->value;
