@@ -86,7 +86,7 @@ __attribute__((unused)) static long each_of(const char *what, int kind, bool mor
     return failures;
 }
 
-/* Runs act() with each call of each kind failing, once alone and once together with all later calls. */
+/* Lets each call of each kind in act() fail, once alone and once with all later calls. */
 __attribute__((unused)) static long each_call(const char *what, void (*before)(void), dg_err (*act)(void),
                                               void (*after)(dg_err))
 {

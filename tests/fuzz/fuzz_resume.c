@@ -1,5 +1,5 @@
-/* libFuzzer: --resume in a run directory from an untrusted source. The first byte selects an action: rewinding a
- * run, completing an interrupted rewind, appending to logs, or finding the best checkpoint. */
+/* libFuzzer: --resume in a run directory from an untrusted source. The first byte selects the actions on the run
+ * directory and the step from which the logs continue. */
 #include "fuzz.h"
 
 #include <stdio.h>

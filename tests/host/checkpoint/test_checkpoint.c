@@ -1,4 +1,4 @@
-/* A run resumes from its checkpoint bit for bit. Unsuitable checkpoints are refused with an error. */
+/* Tests that a run resumes from its checkpoint bit for bit, and that unsuitable checkpoints are refused. */
 #include "host/checkpoint/checkpoint.h"
 #include "checkpoint_files.h"
 #include "host/checkpoint/checkpoint_layout.h"
@@ -48,7 +48,7 @@ static void test_resume(dg_type real)
     DG_CHECK(!dg_st_find(st, "adam.m.G.main.1.running_mean") && dg_st_find(st, "G.main.1.running_mean"));
     t = dg_st_find(st, "D.main.3.running_var");
     double variance = t ? real == DG_F64 ? *(const double *)t->data : (double)*(const float *)t->data : 1;
-    /* the running variance starts at 1 and has had 15 updates with momentum 0.1 */
+    /* The running variance starts at 1 and has changed in 15 updates with momentum 0.1. */
     DG_CHECK(variance > 0 && variance < 0.9);
     one_close(&f);
 
@@ -68,7 +68,6 @@ static void refuse(const edit *e, const char *why, dg_job *into)
     DG_CHECKF(code != DG_OK && !f.st && !f.info.config && strstr(dg_message(), path) && strstr(dg_message(), why),
               "expected \"%s\", got (%d) %s", why, (int)code, code ? dg_message() : "accepted");
     one_close(&f);
-    /* Loads a checkpoint without dg_checkpoint_open. */
     dg_st *st;
     if (!into || e->key || dg_st_read(path, 0, &st)) return;
     DG_CHECKF(dg_checkpoint_load(st, path, into) != DG_OK && strstr(dg_message(), why), "load: expected %s", why);
@@ -90,8 +89,8 @@ static void test_place(void)
         {"batch = 4\ndrop-last = no\n", 6, 1, 3, 12, false},
         {"seed = 1\nbatch = 4\n", 6, 1, 3, 11, false},
         {"", 6, 1, 3, 11, true},
-        {"batch = 4\n", 6, 1, 3, 0, true},    /* 0: an imported checkpoint does not store the number of images */
-        {"batch = 4\n", 700, 1, 2, 11, true}, /* checkpoint of an earlier run with another dataset or batch size */
+        {"batch = 4\n", 6, 1, 3, 0, true},    /* an imported checkpoint does not store the number of images */
+        {"batch = 4\n", 700, 1, 2, 11, true}, /* an earlier run may have had another dataset or batch size */
         {"batch = 4\n", 2, 1, 2, 11, false},
     };
     static machine a;
@@ -124,7 +123,6 @@ static void test_refusals(void)
     DG_CHECK(machine_save(&a, &info, temp_path("good.safetensors")) == DG_OK);
     edit none = {0};
     DG_CHECK(edit_file(temp_path("good.safetensors"), temp_path("edited.safetensors"), &none));
-    /* without a change, edit_file() must copy the file exactly */
     DG_CHECK(same_file(temp_path("good.safetensors"), temp_path("edited.safetensors")));
 
     static const struct {
@@ -151,7 +149,7 @@ static void test_refusals(void)
         {{.key = "format", .text = "dcgan-checkpoint-2"}, "newer"},
         {{.key = "format", .text = "dcgan-oracle-1"}, "dcgan replay"},
         {{.key = "format", .text = "elephant"}, "elephant"},
-        /* a file with optimizer moments is not a generator */
+        /* a generator file has no optimizer moments */
         {{.key = "format", .text = "dcgan-generator-1"}, "no layer for tensor"},
         {{.key = "precision", .text = "fp64"}, "the type must be F64"},
         {{.key = "precision", .text = "fp8"}, "fp8"},

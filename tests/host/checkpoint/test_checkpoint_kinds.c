@@ -1,5 +1,5 @@
-/* Checkpoints of classifiers, of standardised and whitened input, of all optimizers, and of running averages are
- * restored bit for bit. If a file does not match the job, the error names the difference. */
+/* Tests that checkpoints are restored bit for bit: classifiers, standardised and whitened input, all optimizers, and
+ * running averages. If a file does not match the job, the error names the difference. */
 #include "failing.h"
 
 #include "checkpoint_files.h"
@@ -47,7 +47,8 @@ static void refuse(const edit *e, const char *why)
     one_close(&f);
 }
 
-/* Loads a checkpoint into a job, as --resume does. `why` is a part of the expected error (NULL: no error). */
+/* Loads a checkpoint into a job, as --resume does. Expects an error that contains `why`, or no error if `why` is
+ * NULL. */
 static void load(const char *name, machine *into, const char *why)
 {
     open_file f;
@@ -58,7 +59,7 @@ static void load(const char *name, machine *into, const char *why)
 }
 
 #if DG_FAILING
-static machine *into; /* the job that loads the checkpoint and saves it again */
+static machine *into; /* loads the checkpoint and saves it again */
 
 static void nothing(void) {}
 
@@ -75,7 +76,7 @@ static dg_err read_and_write(void)
     return e;
 }
 
-/* Exports a single network to a file, and reads this file as initial weights. */
+/* Weights of a single network, which dg_export writes and a job reads as initial weights. */
 static const char *const alone = "alone.safetensors";
 static dg_err export_it(void) { return dg_export(temp_path(good), NULL, false, temp_path(alone)); }
 
@@ -147,7 +148,7 @@ static void test_optimizers(void)
     machine_down(&a);
     refuse(&(edit){.tensor = "adadelta.v.C.main.0.weight", .drop = true}, "has no tensor adadelta.v.C.main.0.weight");
 
-    /* Plain SGD has no moments, so its checkpoint cannot be resumed with momentum. */
+    /* A checkpoint of plain SGD has no moments, so it cannot be resumed with momentum. */
     o = options(DG_SGD);
     if (!up(&b, CLASSIFIER(""), &o)) return;
     o.momentum = 0;
@@ -212,7 +213,7 @@ static void test_whitening(void)
     dg_whitening_free(w);
 }
 
-/* Compares running averages of weights bit for bit. Norm statistics are recomputed when needed and not compared. */
+/* Compares running averages of weights bit for bit, except norm statistics, which are recomputed when needed. */
 static bool averages_equal(machine *a, machine *b)
 {
     int compared = 0, same = 0;
@@ -244,7 +245,7 @@ static void test_averages(void)
     machine_keep(&a, 1, temp_path(good));
     load(good, &b, NULL);
     DG_CHECK(machines_equal(&a, &b) && averages_equal(&a, &b) && !averages_equal(&a, &c));
-    load(good, &plain, NULL); /* a job without running averages ignores the averages in a checkpoint */
+    load(good, &plain, NULL);
     load("plain.safetensors", &b, "no ema");
     refuse(&(edit){.tensor = "ema.G.main.0.weight", .drop = true}, "has no tensor ema.G.main.0.weight");
     refuse(&(edit){.tensor = "ema.G.main.0.weight", .rename = "ema.D.main.0.weight"}, "no layer for tensor");

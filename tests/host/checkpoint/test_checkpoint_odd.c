@@ -1,4 +1,4 @@
-/* Unusual checkpoints and files of single networks, with the expected message for each. */
+/* Tests unusual checkpoints and files of single networks. */
 #include "checkpoint_files.h"
 #include "host/checkpoint/checkpoint_layout.h"
 
@@ -6,10 +6,10 @@ static const char *const good = "good.safetensors", *const edited = "edited.safe
 
 enum { MOST = 9 };
 typedef struct {
-    int layers;                 /* number of layers of the generator */
-    int64_t first, last, after; /* channels of G's input, of the last layer's input, and of G's output */
-    int64_t d;                  /* channels of D's first layer; 0: the file has no D */
-    const char *prefix, *what;  /* what: expected error; NULL: accepted */
+    int layers;                 /* of the generator */
+    int64_t first, last, after; /* number of channels: G's input, the last layer's input, and G's output */
+    int64_t d;                  /* channels of D's first layer, or 0 if the file has no D */
+    const char *prefix, *what;  /* what: expected error, or NULL if the file is accepted */
 } shapes;
 
 static void derived(const shapes *c)
@@ -72,7 +72,7 @@ static dg_err open_it(const char *path, dg_job *into)
     return e;
 }
 
-/* Loads a file as initial weights of a job. */
+/* Loads a file as initial weights. */
 static dg_err begin(const char *path, dg_job *into)
 {
     dg_st *st = NULL;
@@ -97,7 +97,7 @@ static void test_edits(void)
         {load, {.tensor = "adam.v.G.main.0.weight", .value = -1, .at = 1}, "it cannot be negative"},
         {load, {.bare = true}, "no training state"},
         {load, {.tensor = NULL}, NULL},
-        {open_it, {.key = "config"}, NULL}, /* `dcgan import` writes checkpoints without config */
+        {open_it, {.key = "config"}, NULL}, /* `dcgan import` writes no config */
         {open_it, {.key = "epoch", .text = "-1"}, "epoch = -1"},
         {open_it, {.key = "epoch", .text = "x"}, "epoch = x"},
         {open_it, {.key = "format", .text = DG_NETWORK_FORMAT}, "newer"},

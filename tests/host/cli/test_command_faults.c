@@ -1,6 +1,6 @@
-/* Runs commands while the k-th call of one kind fails, alone or with all later calls. Of the calls with equal call
- * stacks, only the first two fail. A command must fail with a message, succeed with unchanged results, or warn about
- * missing results. No temporary file and no open file may be left. */
+/* Runs commands while the k-th call of one kind fails, alone or with all later calls. Of calls with the same call
+ * stack, only the first two fail. A command must fail with a message, succeed with unchanged results, or print a
+ * warning. It must leave no temporary file and no open file. */
 #include "failing.h"
 
 #include "test.h"
@@ -51,7 +51,7 @@ static const char *const lines[] = {
 };
 
 enum { CALLS = 1 << 16, DEPTH = 12 };
-static uint64_t place[KINDS][CALLS]; /* hash of the call stack of each call in a run without failures */
+static uint64_t place[KINDS][CALLS]; /* hash of each call's call stack in a run without failures */
 
 typedef struct {
     uint64_t hash;
@@ -69,13 +69,13 @@ static void note_place(int kind, long k)
 {
     callers c = {0, 0};
     if (k >= CALLS) return;
-    spared = true; /* calls of the stack unwinder are not counted */
+    spared = true; /* exclude calls of the stack unwinder */
     _Unwind_Backtrace(add_caller, &c);
     spared = false;
     place[kind][k] = c.hash;
 }
 
-/* Returns the number of calls before call k that have the call stack of call k. */
+/* Returns the number of calls before call k that have its call stack. */
 static int like(int kind, long k)
 {
     int n = 0;
@@ -92,8 +92,8 @@ static void count_warning(void *context, const char *text)
     warnings += *text != 0;
 }
 
-/* Runs `dcgan LINE` with its output in the file "said" and returns its exit code. The k-th call of this kind fails, and
- * with `more` all later calls fail. Sets *there to true if the k-th call happened. */
+/* Runs `dcgan LINE` with its output in the file "said" and returns its exit code. The k-th call of a kind fails.
+ * With `more`, all later calls fail, too. Sets *there to true if there was a k-th call. */
 static int dcgan_with(const char *line, int kind, long k, bool more, bool *there)
 {
     dg_options o;
@@ -129,7 +129,7 @@ static uLong of_file(uLong crc, const char *path)
 
 static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
 
-/* Returns a checksum of the command's output and files. */
+/* Returns a checksum of the command's output and of the files that it wrote. */
 static uLong results(void)
 {
     struct dirent **file;
@@ -201,7 +201,7 @@ int main(void)
     temp_copy("tests/golden/oracle16.safetensors", "oracle");
     temp_put(temp_path("a.tune"), tuning, sizeof tuning - 1);
     if (chdir(temp_dir) || setenv("DCGAN_DEVICE", "cpu", 1) || setenv("DCGAN_THREADS", "1", 1)) return 1;
-    setenv("OMP_NUM_THREADS", "1", 1); /* waiting OpenMP threads would slow down concurrent tests */
+    setenv("OMP_NUM_THREADS", "1", 1); /* waiting OpenMP threads would slow down other tests */
     omp_set_num_threads(1);
     spare_openmp();
     dg_ops_use(dg_op_table);

@@ -1,4 +1,4 @@
-/* The report of `dcgan data DIR` on a folder. */
+/* Tests the report of `dcgan data DIR`. */
 #include "host/cli/commands.h"
 #include "host/figure/images.h"
 #include "host/data/dataset_folder.h"
@@ -7,7 +7,7 @@
 
 static char out_file[600], sheet[600];
 
-/* Runs `dcgan data` and returns its standard output, malloc'd. */
+/* Runs `dcgan data` and returns its malloc'd output. */
 static char *run(const dg_dataset_options *o, const char *to, bool json, dg_err *e)
 {
     fflush(stdout);
@@ -86,8 +86,9 @@ static void contact_sheet(dg_dataset_options o)
         dg_image im;
         if (!DG_CHECKF(!e && !blob_load(&b, sheet), "%s", dg_message())) continue;
         if (DG_CHECK(!dg_image_decode(b.data, b.bytes, &(dg_decode_options){0}, &im))) {
-            DG_CHECKF(im.W == 8 * 10 + 2 && im.H == 3 * 10 + 2, "%d x %d", im.W, im.H); /* 23 images in 3 rows of 8 */
-            for (uint32_t i = 0; o.channels == 3 && i < 24; i++) /* row 0 of 00.png, after a border of 2 pixels */
+            /* 3 rows of 8 images with borders of 2 pixels */
+            DG_CHECKF(im.W == 8 * 10 + 2 && im.H == 3 * 10 + 2, "%d x %d", im.W, im.H);
+            for (uint32_t i = 0; o.channels == 3 && i < 24; i++) /* first row of pixels of 00.png */
                 DG_CHECK(im.pixels[3 * (2 * im.W + 2) + (int)i] == noise_byte(0, i));
         }
         dg_image_free(&im);
@@ -116,7 +117,7 @@ static void decoded(const dg_dataset_options *o)
     free(t);
 }
 
-/* A folder that training would refuse still gets a complete report. */
+/* The report is complete even if training would refuse the folder. */
 static void bad_folder(const dg_dataset_options *o)
 {
     dg_err e;
@@ -130,7 +131,7 @@ static void bad_folder(const dg_dataset_options *o)
     has(t, " 6 un");
     has(t, "  broken-4.jpg: empty file\n");
     free(t);
-    for (int i = 1; i <= 20; i++) /* the report shows 20 different image sizes as a histogram */
+    for (int i = 1; i <= 20; i++) /* makes the report combine image sizes to ranges */
         save(temp_text("size-%d.png", i), png_noise(i, 30, (uint32_t)i));
     t = run(o, NULL, false, &e);
     has(t, "        1  shorter side 1 to 1\n");

@@ -1,4 +1,5 @@
-/* Export of generators to PyTorch, and import. All values are preserved, and foreign files are never overwritten. */
+/* Tests export of generators to PyTorch, and import. All values are preserved, and files of other programs are never
+ * overwritten. */
 #include "host/checkpoint/checkpoint.h"
 #include "host/cli/commands.h"
 #include "host/net/gan.h"
@@ -14,7 +15,7 @@ static dg_err import_of(const char *weights, const char *model, const char *out)
     return dg_import(weights, model, out, &r);
 }
 
-/* Generates images from a generator file. Returns malloc'd values before rounding to bytes, or NULL with a message. */
+/* Generates images from a generator file. Returns malloc'd pixel values before rounding, or NULL with a message. */
 static double *draw(const char *path, dg_type real)
 {
     static machine x;
@@ -48,7 +49,7 @@ static bool same_images(const char *a, const char *b, dg_type real, double toler
     return same;
 }
 
-/* All weights are finite, but their sums overflow, so no image can be generated. */
+/* All weights are finite, but sums overflow, so no image can be generated. */
 static void test_not_a_number(void)
 {
     static machine a;
@@ -98,7 +99,7 @@ static void test_export(void)
     dg_st *from, *to;
     DG_CHECK(dg_st_read(checkpoint, DG_ST_CHECKED, &from) == DG_OK &&
              dg_st_read(exported, DG_ST_CHECKED, &to) == DG_OK);
-    /* The state_dict of PyTorch's DCGAN example with 3 transposed convolutions and 2 norms. */
+    /* names in the state_dict of PyTorch's DCGAN example */
     static const char *const name[] = {"main.0.weight",       "main.1.weight",      "main.1.bias",
                                        "main.1.running_mean", "main.1.running_var", "main.1.num_batches_tracked",
                                        "main.3.weight",       "main.4.weight",      "main.4.bias",
@@ -141,7 +142,7 @@ static void test_fp64(void)
     DG_CHECK(same_images(path, temp_path("in64.safetensors"), DG_F64, 0));
 }
 
-/* Imports files as PyTorch saves them: a file with netG, and a file with both networks. */
+/* Imports files as PyTorch saves them, with netG alone or with both networks. */
 static void test_import(void)
 {
     const edit bare = {.bare = true};
@@ -205,7 +206,7 @@ static void test_refusals(void)
     }
     const edit uncounted = {.bare = true,
                             .tensor = "main.1.num_batches_tracked",
-                            .drop = true}; /* files of PyTorch before 0.4.1 lack num_batches_tracked */
+                            .drop = true}; /* missing in files of PyTorch before 0.4.1 */
     DG_CHECK(edit_file(exported, bad, &uncounted) && import_of(bad, NULL, temp_path("old.safetensors")) == DG_OK);
     DG_REFUSED(import_of(exported, "dcgan64", out), DG_IO, "model dcgan64 needs");
     DG_CHECK(import_of(exported, "no-such-model", out) == DG_USAGE);
@@ -240,7 +241,8 @@ static void test_refusals(void)
     DG_CHECK(dg_export(checkpoint, NULL, false, temp_path("no/such/dir")) == DG_IO);
 }
 
-/* Writes the exported generator with 16-bit values and with `prefix` before each tensor name. */
+/* Writes the exported generator with values of type dtype. Each tensor name begins with `prefix`. Tensor `twin` is
+ * stored twice, with and without the prefix. */
 static bool write_foreign(const char *path, const char *prefix, const char *dtype, const char *twin)
 {
     dg_st *st;
@@ -252,7 +254,6 @@ static bool write_foreign(const char *path, const char *prefix, const char *dtyp
     for (int i = 0; i < dg_st_count(st); i++) {
         const dg_st_tensor *t = dg_st_at(st, i);
         if (t->type != DG_F32) continue;
-        /* writes tensor `twin` twice, with and without the prefix */
         for (int k = 0; k < 1 + !strcmp(t->name, twin); k++) {
             to += sprintf(to, ",\"%s%s\":{\"dtype\":\"%s\",\"shape\":[", k ? "" : prefix, t->name, dtype);
             for (int d = 0; d < t->rank; d++) to += sprintf(to, "%s%jd", d ? "," : "", (intmax_t)t->dim[d]);
@@ -271,7 +272,7 @@ static bool write_foreign(const char *path, const char *prefix, const char *dtyp
         for (size_t k = 0; t->type == DG_F32 && k < t->bytes / 4 * (size_t)(1 + !strcmp(t->name, twin));
              k++, n += bytes) {
             const uint16_t bits = (uint16_t)(k * 2654435761u >> 7 &
-                                             0x3bff); /* finite and positive as F16 and as BF16 */
+                                             0x3bff); /* finite and positive, as F16 and as BF16 */
             const float wide = (float)(k % 100 + 1);
             if (bytes == 2) memcpy(file + n, &bits, 2);
             else memcpy(file + n, &wide, 4);

@@ -1,6 +1,6 @@
-/* Commands on a device that fails at each of its calls, once or permanently. The exit code is 5, and the program prints
- * the device's message. A resumed run gives the same bytes as an uninterrupted run. The device is the CPU backend under
- * the name of the first GPU. */
+/* Runs commands on a device whose calls fail, once or permanently. The exit code must be 5, with the device's
+ * message. A resumed run must give the same bytes as an uninterrupted run. The device is the CPU backend under the
+ * name of the first GPU. */
 #include <fcntl.h>
 #include <limits.h>
 
@@ -13,10 +13,10 @@
 
 enum { CALLS = 4000 };
 static struct {
-    dg_backend is;           /* the unmodified functions of the CPU backend */
-    long calls, first, last; /* number of calls so far; the calls with numbers from `first` to `last` fail */
-    const char *call[CALLS]; /* names of the calls */
-    size_t room;             /* size of the device memory in bytes; 0: no limit */
+    dg_backend is;           /* the CPU backend's functions */
+    long calls, first, last; /* number of calls; calls `first` to `last` fail */
+    const char *call[CALLS]; /* name of each call */
+    size_t room;             /* bytes of device memory, or 0 for no limit */
     bool asked, opened;
 } device;
 
@@ -60,7 +60,7 @@ static dg_err lost_alloc(dg_backend *b, size_t bytes, void **memory)
     return e ? e : device.is.alloc(b, bytes, memory);
 }
 
-/* Reports each event of the simulated device as pending at the first query. */
+/* Reports an event as pending at every other query. */
 static dg_err lost_query(dg_backend *b, int event, bool wait, bool *yes)
 {
     const dg_err e = answer("query");
@@ -69,7 +69,7 @@ static dg_err lost_query(dg_backend *b, int event, bool wait, bool *yes)
     return device.is.query(b, event, wait, yes);
 }
 
-/* During a measurement, restores the CPU backend's `run`, by which the backend is recognised. */
+/* The CPU backend recognises itself by its `run`, so `run` is restored during the measurement. */
 static dg_err lost_measure(dg_backend *b, struct dg_machine *m, int rounds)
 {
     dg_err e = answer("measure");
@@ -80,7 +80,7 @@ static dg_err lost_measure(dg_backend *b, struct dg_machine *m, int rounds)
     return e;
 }
 
-/* Offers two kernel variants for an op: the current one, and one that accepts every shape. */
+/* Offers two kernel variants for an op: the current one and the first one, which accepts every shape. */
 static int its_choices(dg_backend *b, const dg_op *op, dg_tune *out, int room)
 {
     (void)b;
@@ -137,9 +137,9 @@ static command *const commands[DG_CMDS] = {
     [DG_CMD_TUNE] = dg_cmd_tune,
 };
 
-static int null, out; /* descriptors: /dev/null, and stdout of the test */
+static int null, out; /* file descriptors of /dev/null and of the test's stdout */
 
-/* Runs `dcgan LINE`, discards its output, and returns its exit code. */
+/* Runs `dcgan LINE` without output and returns its exit code. */
 static int dcgan(const char *line)
 {
     dg_options o;
@@ -156,10 +156,10 @@ static int dcgan(const char *line)
 
 typedef struct {
     const char *line, *before; /* before: command that prepares each run of `line` */
-    const char *result;        /* file whose bytes must not depend on interruptions; NULL: none */
-    int stride;                /* for slow commands: only every stride-th call fails; 0: every call fails */
-    bool for_good;             /* tests only permanent failures: `tune` skips a variant that fails once */
-    bool tight;                /* the device has only the minimum memory for this command */
+    const char *result;        /* file whose bytes must not depend on interruptions, or NULL */
+    int stride;                /* only every stride-th call of slow commands fails; 0 means that every call fails */
+    bool for_good;             /* only permanent failures, because `tune` skips a variant that fails once */
+    bool tight;                /* the device has the minimum memory for the command */
 } row;
 
 static const row rows[] = {
@@ -187,7 +187,7 @@ static const row rows[] = {
 
 static bool there(const char *path) { return access(path, F_OK) == 0; }
 
-/* Checks that the interrupted run can be resumed and then gives the expected bytes of c->result. */
+/* Resumes the interrupted run and checks the bytes of c->result. */
 static void goes_on(const row *c, const char *want, size_t bytes)
 {
     size_t n = 0;
@@ -205,8 +205,8 @@ static void prepare(const row *c)
     DG_CHECKF(!c->before || dcgan(c->before) == 0, "%s: %s", c->before, dg_message());
 }
 
-/* Counts the earlier calls that are like call k: equal names of the call, of its predecessor and of its successor. Of
- * like calls, the first fails once, the second fails permanently, and all others succeed. */
+/* Returns the number of earlier calls that have the same name as call k, the same predecessor and the same
+ * successor. Of such calls, the first fails once, the second fails permanently, and the others succeed. */
 static int like(const char *const *call, long k)
 {
     int n = 0;
@@ -214,7 +214,7 @@ static int like(const char *const *call, long k)
     return n;
 }
 
-/* Sets the device memory to the minimum for this command: the dataset is read in windows. */
+/* Reduces the device memory to the minimum for this command, so that only a part of the dataset fits into it. */
 static void tighten(const char *line)
 {
     size_t less = 0, enough = (size_t)1 << 26;
@@ -252,7 +252,7 @@ static void try(const row *c)
         device.last = for_good ? LONG_MAX - 1 : k;
         const int code = dcgan(c->line);
         device.first = LONG_MAX;
-        const bool came = device.calls >= k; /* commands that measure time vary in their number of calls */
+        const bool came = device.calls >= k; /* the number of calls varies in commands that measure time */
         DG_CHECKF(came ? code == DG_DEVICE && strstr(dg_message(), "the device is lost") : code == 0,
                   "exit code %d: %s", code, code ? dg_message() : "");
         DG_CHECKF(temp_count("out", "tmp") == 0, "something temporary is left");
@@ -307,16 +307,16 @@ static void ends(void)
     } cases[] = {
         {"--data cats --model tiny.cfg --batch 3 --epochs 40 --optimizer sgd --lr 10 --lr-d 9 --out out", DG_NUMBERS,
          "the last checkpoint"},
-        /* sample grids at epochs 2 and 3; with a low learning rate, no later test improves on the first */
+        /* The learning rate is low, so no later test improves on the first. */
         {"--data cats --model tiny.cfg --batch 4 --epochs 3 --sample-every 2 --out out", DG_OK, ""},
         {"--data many --model tiny.cfg --batch 16 --epochs 3 --eval-every 2 --out out", DG_OK, ""},
         {"--data shapes --test 0.25 --model dropout.cfg --batch 5 --epochs 3 --lr 1e-9 --sample-every 0 --out out",
          DG_OK, ""},
-        /* a launch runs several steps; the last launch must end at step 23 */
+        /* The last launch, which would run several steps, must end at step 23. */
         {"--data cats --model tiny.cfg --batch 1 --epochs 3 --steps 23 --out out", DG_OK, ""},
-        /* more sample grids than --preview can show */
+        /* --preview cannot show all sample grids. */
         {"--data cats --model tiny.cfg --batch 4 --epochs 4 --preview=blocks --out out", DG_OK, ""},
-        /* identical images have a diversity of 0 */
+        /* Identical images have a diversity of 0. */
         {"--data alike --model tiny.cfg --batch 4 --epochs 1 --out out", DG_OK, ""},
     };
     mkdir("alike", 0777);
@@ -350,7 +350,7 @@ int main(void)
     device.first = LONG_MAX;
     null = open("/dev/null", O_RDWR | O_CLOEXEC);
     out = dup(1);
-    dup2(null, 2); /* warnings of the commands are discarded */
+    dup2(null, 2); /* discard warnings */
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) DG_CHECKF(dcgan(made[i]) == 0, "%s", dg_message());
     for (size_t i = 0; i < sizeof rows / sizeof *rows && device.opened; i++) try(&rows[i]);
     if (device.opened) library();

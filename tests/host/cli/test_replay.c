@@ -1,4 +1,4 @@
-/* Compares `dcgan replay` with recorded PyTorch runs: with the committed run, and with larger runs if they exist. */
+/* Compares `dcgan replay` with recorded PyTorch runs in tests/golden and, if they exist, larger recorded runs. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -11,12 +11,15 @@
 static const char golden[] = "tests/golden/oracle16.safetensors";
 
 /* Recorded by tools/pytorch/make_oracle.py --size 16 --ngf 4 --ndf 4 --latent 8 --batch 6 --count 20 --small from
- * images of `dcgan data --synthesize DIR --count 20 --size 16`. File names contain the value of --loss. File
- * gan-ralsgan-augment: recorded with --augment color,translation,cutout. File gan-rpgan-r1-r2-augment: recorded with
- * --norm-d none --r1 10 --r2 5 --augment. File gan-hinge-r2-spectral: recorded with --norm-d spectral --r2 3. File
- * gan-bce-r1: recorded with --norm-d none --r1 2. File gan-spectral: recorded with --norm-d spectral for 100 steps.
- * File gan-schedule: recorded with the options of gan-rpgan-r1-r2-augment and --schedule 90 --lr-end 5e-5 --beta2-end
- * 0.9 --r1-end 1 --r2-end 0.5 --ema-half-life 15 --augment-p 0.6. */
+ * images of `dcgan data --synthesize DIR --count 20 --size 16`. File names contain the value of --loss. Other
+ * options:
+ * gan-ralsgan-augment: --augment color,translation,cutout
+ * gan-rpgan-r1-r2-augment: --norm-d none --r1 10 --r2 5 --augment
+ * gan-hinge-r2-spectral: --norm-d spectral --r2 3
+ * gan-bce-r1: --norm-d none --r1 2
+ * gan-spectral: --norm-d spectral, 100 steps
+ * gan-schedule: as gan-rpgan-r1-r2-augment, and --schedule 90 --lr-end 5e-5 --beta2-end 0.9 --r1-end 1 --r2-end 0.5
+ * --ema-half-life 15 --augment-p 0.6 */
 static const char *const gans[] = {"tests/golden/gan-lsgan.safetensors",
                                    "tests/golden/gan-hinge.safetensors",
                                    "tests/golden/gan-ralsgan-augment.safetensors",
@@ -27,7 +30,7 @@ static const char *const gans[] = {"tests/golden/gan-lsgan.safetensors",
                                    "tests/golden/gan-schedule.safetensors",
                                    "tests/golden/gan-spectral.safetensors"};
 
-/* Runs `dcgan replay FILE`, discards its table, and returns its exit code. */
+/* Runs `dcgan replay FILE` without output and returns its exit code. */
 static int replay_conv(const char *file, bool fp64, double tol, long steps, int conv)
 {
     char path[4096], device[] = "cpu", *operand[] = {path};
@@ -56,7 +59,7 @@ static int replay(const char *file, bool fp64, double tol, long steps)
     return replay_conv(file, fp64, tol, steps, 0);
 }
 
-/* Replays with --conv direct (direct sums) or --conv winograd (minimal filtering) and checks the exit code. */
+/* Replays with --conv direct or --conv winograd and checks the exit code. */
 static void agrees_conv(const char *file, bool fp64, double tol, long steps, int conv)
 {
     int code = replay_conv(file, fp64, tol, steps, conv);
@@ -69,7 +72,7 @@ static void agrees(const char *file, bool fp64, double tol, long steps)
     agrees_conv(file, fp64, tol, steps, 2);
 }
 
-/* Changes one byte in the last tensor of a copy of the golden file. The replay must report a difference. */
+/* Changes one byte of a recorded run. The replay must report a difference. */
 static void notices_a_difference(void)
 {
     void *data = NULL;
@@ -77,12 +80,12 @@ static void notices_a_difference(void)
     char path[] = "/tmp/dcgan-replay-XXXXXX";
     int fd = mkstemp(path);
     DG_CHECK(fd >= 0 && dg_read_file(golden, 1 << 20, &data, &bytes) == DG_OK);
-    ((unsigned char *)data)[bytes - 3] ^= 0x08; /* a middle mantissa bit in the last value of the samples */
+    ((unsigned char *)data)[bytes - 3] ^= 0x08; /* a middle mantissa bit of the last sample value */
     DG_CHECK(write(fd, data, bytes) == (ssize_t)bytes);
     close(fd);
     DG_CHECK(replay(path, true, 1e-9, 0) == DG_FAILED);
     DG_CHECK(strstr(dg_message(), "sample differs") != NULL);
-    DG_CHECK(replay(path, true, 0, 0) == DG_OK); /* without --tol a difference is printed, but is not an error */
+    DG_CHECK(replay(path, true, 0, 0) == DG_OK); /* without --tol, a difference is not an error */
     DG_CHECK(truncate(path, (off_t)bytes - 1) == 0 && replay(path, true, 1e-9, 0) == DG_IO);
     unlink(path);
     free(data);
@@ -117,9 +120,8 @@ int main(void)
             dg_test_skip(temp_text("%s is not there", path));
             continue;
         }
-        /* Over 100 steps, rounding differences from PyTorch grow from 1e-16 to about the tolerance. The final
-         * difference depends on the instruction set and on fused multiply-adds: 0.4e-9 to 0.9e-9 with direct sums,
-         * 0.4e-9 to 4e-9 with minimal filtering. */
+        /* Over 100 steps, rounding differences from PyTorch grow from 1e-16 to 0.9e-9 (direct) or 4e-9 (winograd).
+         * They depend on the instruction set. */
         const bool longest = i == 2;
         if (longest && DG_SANITIZED) {
             dg_test_skip("100 steps are for a build without sanitizers");

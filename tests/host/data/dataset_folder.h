@@ -1,4 +1,4 @@
-/* Helpers for tests of datasets: makes a folder of images, loads it and checks the dataset. */
+/* Makes folders of images, loads them and checks the datasets. */
 #ifndef DATASET_FOLDER_H
 #define DATASET_FOLDER_H
 
@@ -20,7 +20,7 @@ __attribute__((unused)) static char *at(const char *name)
     return p;
 }
 
-/* Makes an empty folder: temp_dir or a subdirectory. The cache and the list of skipped files are outside of it. */
+/* Makes an empty folder: temp_dir or a subdirectory. The cache and the list of skipped files are in temp_dir. */
 __attribute__((unused)) static void begin_at(const char *name)
 {
     temp_make("dataset");
@@ -68,7 +68,7 @@ __attribute__((unused)) static int loads(const dg_dataset_options *o, dg_dataset
     return DG_CHECKF(!e, "%d %s", (int)e, dg_message());
 }
 
-/* Checks that the folder loads and that a condition holds for dataset d; frees d. */
+/* Loads dataset d, checks a condition and frees d. */
 #define LOADS(o, d, ...)                           \
     do {                                           \
         if (loads(o, &(d))) DG_CHECK(__VA_ARGS__); \

@@ -1,4 +1,4 @@
-/* Small files of MNIST and CIFAR, for the tests of datasets. */
+/* Makes small MNIST and CIFAR files. */
 #ifndef RECORD_FILES_H
 #define RECORD_FILES_H
 

@@ -1,4 +1,4 @@
-/* Tests class folders, training and test folders, and the random selection of a share of each class as test images. */
+/* Tests class folders, training and test folders, and the random selection of test images from each class. */
 #include "dataset_folder.h"
 
 #include <sys/stat.h>
@@ -15,7 +15,7 @@ static void folder(const char *name)
     }
 }
 
-/* Saves an image of noise whose seed is its name. */
+/* Saves an image of noise. The seed is derived from its name. */
 static void image(const char *name)
 {
     uint32_t seed = 1;
@@ -36,7 +36,7 @@ static dg_dataset_options labelled(void)
     return o;
 }
 
-/* Returns the image names in order, with | before the first test image. */
+/* Returns the image names in order. "|" precedes the first test image. */
 static char *names_of(const dg_dataset *d)
 {
     static char out[4096];
@@ -53,7 +53,6 @@ static void names_are(const dg_dataset *d, const char *want)
     DG_CHECKF(!strcmp(names_of(d), want), "\"%s\" expected, got \"%s\"", want, names_of(d));
 }
 
-/* Checks that each image has the label of its class folder and the pixels of its file. */
 static void check_images(const dg_dataset *d, size_t skip)
 {
     for (int i = 0; i < d->count && d->label; i++) {
@@ -94,7 +93,7 @@ static void class_folders(void)
     }
     const uint64_t with_labels = d.fingerprint;
     dg_dataset_free(&d);
-    o.labelled = false; /* without labels: equal images, and the fingerprint of an unlabelled dataset */
+    o.labelled = false; /* the images stay, but the fingerprint excludes labels */
     if (loads(&o, &d)) {
         names_are(&d, "a-b/1.png a/1.png a/2.png a/deep/3.png c/1.png c/2.png");
         DG_CHECK(d.fingerprint == dg_dataset_fingerprint(&d, 1) && d.fingerprint != with_labels && !d.aside);
@@ -104,7 +103,7 @@ static void class_folders(void)
     o.cache = cache;
     for (int i = 0; i < 2; i++)
         LOADS(&o, d, d.cached == i && d.classes == 3 && d.label[0] == 1 && d.fingerprint == with_labels);
-    o.limit = 4; /* a limit selects an equal number of images per class */
+    o.limit = 4; /* a limit selects equally many images per class */
     if (loads(&o, &d)) names_are(&d, "a-b/1.png a/1.png a/2.png c/1.png");
     dg_dataset_free(&d);
     image("0.png");
@@ -153,7 +152,7 @@ static void parts(void)
     o.least = 7;
     fails(&o, DG_DATA, "only 6 usable");
     o.least = 0;
-    image("test/0.png"); /* without a training folder, no images are set apart for testing */
+    image("test/0.png"); /* an image outside of class folders makes all images training images */
     LOADS(&o, d, d.count == 12 && d.train == 12 && strstr(d.unclassified, "test/0.png"));
     unlink(at("test/0.png"));
     image("more/a/1.png");
@@ -178,7 +177,7 @@ static void other_parts(void)
     o.limit = 3;
     LOADS(&o, d, d.train == 2 && d.count == 2 && d.aside == 1);
     o = labelled();
-    image("cats/1.png"); /* with a class folder next to train and test folders, the dataset has no classes */
+    image("cats/1.png"); /* with a class folder next to train and valid folders, there are no classes */
     LOADS(&o, d, !d.classes && strstr(d.unclassified, "cats/"));
     end();
 }
@@ -207,7 +206,7 @@ static void shares(void)
         for (int i = d.train; i < d.count; i++) n[d.label[i]]++;
         DG_CHECKF(!memcmp(n, want[k].test, sizeof n), "share %s: %d %d %d %d %d", o.test, n[0], n[1], n[2], n[3], n[4]);
         check_images(&d, 0);
-        char drawn[2][11] = {"", ""}; /* per class: the digits of the images that are selected for testing */
+        char drawn[2][11] = {"", ""}; /* digits of the test images of two classes */
         for (int i = d.train; i < d.count; i++)
             if (d.label[i] >= 4) strcat(drawn[d.label[i] - 4], (char[]){d.name[i][2], 0});
         if (!k) DG_CHECKF(strcmp(drawn[0], drawn[1]), "of both classes %s", drawn[0]);

@@ -7,9 +7,9 @@
 #include "record_files.h"
 
 static dg_dataset_options o;
-static dg_dataset d, whole; /* the loaded dataset, and the dataset loaded without failing calls */
+static dg_dataset d, whole; /* whole: the dataset as loaded without failing calls */
 static char folder[700], other[700];
-static int warnings, failing; /* failing: the kind of call that fails */
+static int warnings, failing; /* failing: kind of the failing call */
 static long failures;
 
 static void count_warning(void *context, const char *text)
@@ -48,7 +48,7 @@ static void is_loaded(dg_err e)
     DG_CHECKF(failing != MEMORY || !e || e == DG_DEVICE, "no memory is %d: %s", (int)e, dg_message());
     DG_CHECK(!e || (!d.pixels && !d.name && !d.skip && !d.label && !d.class_name));
     dg_dataset_free(&d);
-    /* A list of skipped files is correct or absent. A later load from the cache gives an equal dataset. */
+    /* The list of skipped files is correct or absent. The cache gives the same dataset. */
     char *list = o.skipped && failing == MEMORY ? temp_slurp(skipped, NULL) : NULL;
     DG_CHECKF(!list || (strstr(list, "b/note.txt\tneither") == list && strchr(list, '\n') == strrchr(list, '\n')), "%s",
               list);

@@ -1,17 +1,17 @@
-/* Datasets that are loaded from folders of images. */
+/* Tests datasets that are loaded from folders of images. */
 #include "dataset_folder.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* Images of mixed formats in nested folders, with any names. The dataset is sorted by the bytes of file names. */
+/* Images of mixed formats in nested folders. The dataset is sorted by the bytes of the file names. */
 static void plain_folder(void)
 {
     begin();
     mkdir(at("sub"), 0777), mkdir(at("sub/deep"), 0777), mkdir(at("dir.png"), 0777);
     save("b.PNG", png_noise(8, 8, 1));
     save("a.jpeg", jpeg_smooth(30, 20, 2));
-    save("Z", png_noise(8, 8, 3)); /* the format is detected from the content, not from the name */
+    save("Z", png_noise(8, 8, 3)); /* the content determines the format */
     save("sub/deep/x.jpg", png_noise(8, 8, 4));
     save("sub.png", jpeg_smooth(16, 16, 5));
     save("dir.png/in.png", png_noise(8, 8, 6));
@@ -29,7 +29,7 @@ static void plain_folder(void)
         DG_CHECK(d.skips == 1 && bad_count(&d) == 0 &&
                  !strcmp(reason_of(&d, "caption.txt"), "neither PNG, JPEG, WebP, BMP nor GIF"));
     }
-    /* The list of skipped files is not part of the dataset folder. A list that would be empty is removed. */
+    /* The list of skipped files is in the folder, but is not a part of the dataset. An empty list is removed. */
     blob list;
     DG_CHECK(!blob_load(&list, o.skipped));
     blob_put(&list, "", 1);
@@ -75,7 +75,7 @@ static void same_for_any_threads(void)
     dg_dataset a, b;
     o.limit = 60;
     if (loads(&o, &a)) DG_CHECK(a.count == 60 && a.skips == 0 && !strcmp(a.name[59], "059.png"));
-    o.limit = 72; /* a load of 72 images skips the corrupt file 070.png */
+    o.limit = 72; /* skips the corrupt file 070.png */
     if (loads(&o, &b)) DG_CHECK(b.count == 72 && b.skips == 1 && !memcmp(a.pixels, b.pixels, 60 * 192));
     dg_dataset_free(&a);
     dg_dataset_free(&b);
@@ -127,7 +127,8 @@ static void odd_names(void)
     }
     dg_dataset_free(&d);
 
-    /* The list of corrupt images and the message contain no control characters except newlines at line ends. */
+    /* The list of corrupt images and the message contain no control characters except newlines at line ends and
+     * tabs. */
     for (int i = 0; i < n; i++) save_text(name[i], "broken");
     for (int i = 0; i < 12 * n; i++) save(temp_text("more%d.png", i), png_noise(1, 1, 1));
     LOADS(&o, d, d.skips == n);
@@ -173,8 +174,8 @@ static void odd_folder(void)
     DG_CHECK(!symlink("fifo.png", at("to-fifo")));
     make_socket(at("socket"));
     save_text("zero-byte.png", "");
-    save_text("._sub.jpg", "\x01");                          /* macOS's resource fork, hidden */
-    int fd = open(at("huge.png"), O_CREAT | O_WRONLY, 0666); /* a sparse file */
+    save_text("._sub.jpg", "\x01"); /* a hidden resource fork of macOS */
+    int fd = open(at("huge.png"), O_CREAT | O_WRONLY, 0666);
     DG_CHECK(fd >= 0 && !ftruncate(fd, (off_t)1 << 40) && pwrite(fd, "\x89PNG\r\n\x1a\n", 8, 0) == 8);
     close(fd);
 
@@ -212,7 +213,7 @@ static void odd_folder(void)
     end();
 }
 
-/* Creates a folder in directory fd and returns the folder's descriptor. Closes fd. */
+/* Creates a folder in the directory fd and returns the new folder's descriptor. Closes fd. */
 static int deeper(int fd, const char *name)
 {
     if (mkdirat(fd, name, 0777)) abort();
@@ -246,7 +247,7 @@ static void deep_paths(void)
     dg_dataset_free(&d);
     end();
 
-    begin(); /* long names, with which the path exceeds the system's limit */
+    begin(); /* the path exceeds the system's limit */
     save("fine.png", png_noise(1, 1, 1));
     char name[251];
     memset(name, 'l', 250);
@@ -289,7 +290,7 @@ static void rules(void)
     LOADS(&o, d, d.count == 18 && bad_count(&d) == 2); /* a tenth of the images may be corrupt */
     for (int i = 0; i < 100; i++) save_text(temp_text("%d.txt", i), "a caption");
     LOADS(&o, d, d.count == 18 && bad_count(&d) == 2 && d.skips == 102);
-    /* Reasons of skipped images that differ only in numbers are counted together. */
+    /* Reasons that differ only in numbers are counted together. */
     blob cut = png_noise(2, 2, 1);
     cut.bytes = 40, blob_save(&cut, at("cut40.png"));
     cut.bytes = 44, blob_save(&cut, at("cut44.png"));
@@ -314,7 +315,7 @@ static void rules(void)
     fails(&o, DG_FAILED, "stopped");
     end();
 
-    begin(); /* 1,001 corrupt images of 12,000 */
+    begin();
     save("good", png_noise(1, 1, 1));
     save_text("bad", "x");
     for (int i = 0; i < 12000; i++)

@@ -1,4 +1,5 @@
-/* The cache of decoded images: a valid cache is used, an invalid one is rebuilt, and no other file is overwritten. */
+/* Tests the cache of decoded images. A valid cache is used, an invalid cache is rebuilt, and other files are never
+ * overwritten. */
 #include "dataset_folder.h"
 
 #include <sys/time.h>
@@ -29,9 +30,9 @@ static int same(const dg_dataset *a, const dg_dataset *b)
     return equal;
 }
 
-static dg_dataset truth; /* dataset loaded without a cache */
+static dg_dataset truth; /* the dataset as loaded without a cache */
 
-/* Loads a dataset, which must come from the cache if `cached`, and compares it with `truth`. */
+/* Compares a loaded dataset with `truth`. It must come from the cache if and only if `cached` is 1. */
 static int load(const dg_dataset_options *o, int cached)
 {
     dg_dataset d;
@@ -49,7 +50,7 @@ static void renew_truth(dg_dataset_options o)
     DG_WORKS(e);
 }
 
-/* Checks that a changed folder is decoded and cached again. */
+/* Checks that a changed folder is read again and that the cache is rebuilt. */
 static void reloads(const dg_dataset_options *o)
 {
     renew_truth(*o);
@@ -80,7 +81,7 @@ static void keyed(void)
         DG_CHECKF(load(&o, 0), "setting %d and back", i);
     }
 
-    /* The cache detects a changed size, time or name, a new file and a removed file. */
+    /* A changed size, time or name makes the cache invalid. So does a new or removed file. */
     save("03.png", png_noise(5, 5, 77));
     reloads(&o);
     struct stat st;
@@ -97,10 +98,10 @@ static void keyed(void)
     reloads(&o);
     DG_CHECK(!symlink("nothing", at("dangling")));
     renew_truth(o);
-    /* a file that is not an image changes only the list of skipped files, not the cache */
+    /* A file that is not an image changes the list of skipped files, but does not make the cache invalid. */
     DG_CHECK(truth.skips == 3 && load(&o, 1) && load(&o, 1));
 
-    /* The checks of datasets apply to cached images, too. */
+    /* Requirements for datasets also apply to cached images. */
     dg_dataset d;
     o.least = 13;
     DG_REFUSED(dg_dataset_load(&o, &d), DG_DATA, "at least 13");
@@ -115,18 +116,18 @@ static void keyed(void)
     unlink(o.cache);
 }
 
-/* Any truncation and any flipped bit of the cache file is detected, and the cache is rebuilt. */
+/* A truncated cache file or a flipped bit is always detected. */
 static void damaged(void)
 {
     dg_dataset_options o = small();
-    o.size = 1, o.limit = 4, o.threads = 1; /* small images, which give a short cache file */
+    o.size = 1, o.limit = 4, o.threads = 1; /* a short cache file */
     renew_truth(o);
     DG_CHECK(load(&o, 0));
     blob whole;
     DG_CHECK(!blob_load(&whole, o.cache) && whole.bytes > 120 && whole.bytes < 500);
     int wrong = 0;
     fflush(stderr);
-    int screen = dup(2), null = open("/dev/null", O_WRONLY); /* discards about 1,000 warnings */
+    int screen = dup(2), null = open("/dev/null", O_WRONLY); /* discard about 1,000 warnings */
     dup2(null, 2);
     for (size_t n = 0; n < whole.bytes; n++) {
         blob cut = {whole.data, n, n};
@@ -134,7 +135,7 @@ static void damaged(void)
     }
     for (size_t i = 0; i < whole.bytes; i++) {
         whole.data[i] ^= (uint8_t)(1 << i % 8);
-        /* a damaged cache is not used; it is rebuilt if its first 16 bytes are intact */
+        /* The cache is rebuilt if its first 16 bytes are intact. */
         wrong += blob_save(&whole, o.cache) || !load(&o, 0) || (i >= 16 && !load(&o, 1));
         whole.data[i] ^= (uint8_t)(1 << i % 8);
     }
@@ -142,7 +143,7 @@ static void damaged(void)
     blob_put(&whole, "x", 1);
     DG_CHECK(!blob_save(&whole, o.cache) && load(&o, 0) && load(&o, 1));
 
-    /* Files that are not caches are not overwritten. */
+    /* A file that is not a cache is never overwritten. */
     blob text = {0};
     blob_put(&text, "my diary, longer than sixteen bytes", 35);
     DG_CHECK(!blob_save(&text, o.cache) && load(&o, 0) && load(&o, 0));
@@ -152,7 +153,7 @@ static void damaged(void)
     blob_free(&text);
     blob_free(&whole);
 
-    /* The images are loaded although no cache file can be created. */
+    /* Images are loaded even if no cache file can be created. */
     snprintf(other_cache, sizeof other_cache, "%s", temp_path("no/such/folder"));
     o.cache = other_cache;
     DG_CHECK(load(&o, 0));

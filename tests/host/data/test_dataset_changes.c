@@ -1,10 +1,10 @@
-/* Folders that change during loading, folders without read permission, and loading that is cancelled. */
+/* Tests folders that change while they are loaded, folders without read permission, and cancellation. */
 #include "child.h"
 #include "dataset_folder.h"
 
 #include <grp.h>
 
-/* Changes files at the first progress call, which is between listing and reading the folder. */
+/* Changes files after the folder is listed and before they are read. */
 static void (*change)(void);
 static void on_first(void *context, long done, long total)
 {
@@ -16,7 +16,7 @@ static void vanish(void)
 {
     unlink(at("05.png"));
     unlink(at("06.png"));
-    if (mkfifo(at("06.png"), 0666)) abort(); /* opening a FIFO for reading would block */
+    if (mkfifo(at("06.png"), 0666)) abort(); /* opening the FIFO would block */
     if (truncate(at("07.png"), 0) || truncate(at("08.png"), 50)) abort();
     unlink(at("09.png"));
     mkdir(at("09.png"), 0777);
@@ -40,13 +40,13 @@ static void changing_files(void)
                                               {"09.png", "no longer"}};
         for (int i = 0; i < 5; i++)
             DG_CHECKF(strstr(reason_of(&d, want[i][0]), want[i][1]) == reason_of(&d, want[i][0]), "%s", want[i][0]);
-        DG_CHECK(access(o.cache, F_OK)); /* no cache is written, because the next load may give other images */
+        DG_CHECK(access(o.cache, F_OK)); /* no cache, because the next load may give other images */
     }
     dg_dataset_free(&d);
     end();
 }
 
-/* Replaces an image after it was listed. The cache must not contain the replacement. */
+/* Replaces an image after the folder is listed. The cache must not contain the replacement. */
 static void replace(void) { save("03.png", png_noise(2, 2, 99)); }
 
 static void replaced_file(void)
@@ -64,14 +64,14 @@ static void replaced_file(void)
     end();
 }
 
-/* Runs as an unprivileged user, because root may read everything. */
+/* Runs as an unprivileged user, because root can read every file. */
 static int as_other_user(void *context, char *message)
 {
     (void)context, (void)message;
     if (geteuid() == 0 && (setgroups(0, NULL) || setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534)))
         return 2;
     dg_dataset_options o = options();
-    o.threads = 1; /* gcc's OpenMP cannot start threads in a child process whose parent has OpenMP threads */
+    o.threads = 1; /* after a fork, gcc's OpenMP cannot start threads if the parent has OpenMP threads */
     dg_dataset d;
     fails(&o, DG_DATA, "/closed: a folder that cannot be opened: Permission denied");
     fails(&o, DG_DATA, "chmod -R u+rX ");

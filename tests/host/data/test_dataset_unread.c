@@ -1,5 +1,6 @@
-/* Unreadable images are retried, then skipped with a warning; a run does not silently resume with fewer images. */
-#undef _FORTIFY_SOURCE /* fortified headers define inline functions that this file replaces */
+/* Tests that unreadable images are retried, then skipped with a warning. A run must not resume with fewer images
+ * unless the user permits it. */
+#undef _FORTIFY_SOURCE /* _FORTIFY_SOURCE defines inline functions that this file replaces */
 #include "host/cli/commands.h"
 #include "child.h"
 #include "command_line.h"
@@ -10,15 +11,15 @@
 #include <stdatomic.h>
 #include <sys/syscall.h>
 
-/* For files with this name, the next `times` calls of open() or read() (opening is false) fail. */
+/* Makes the next `times` calls of openat() (opening) or read() fail for files with this name. */
 static struct {
-    const char *name; /* NULL: no file; "*.png": all images */
+    const char *name; /* NULL means no file, "*.png" all images */
     bool opening;
     int error;
     atomic_int times;
 } fault;
 static atomic_int failed, pauses;
-static const char *unlisted; /* folder whose readdir() fails after its first entries; NULL: none */
+static const char *unlisted; /* folder whose readdir() fails after its first entries, or NULL */
 static int unlisted_error;
 
 static bool now(const char *name, bool opening)
@@ -65,7 +66,6 @@ struct dirent *readdir(DIR *d)
     return next(d);
 }
 
-/* replaces the C library's nanosleep, so that retries do not wait */
 int nanosleep(const struct timespec *t, struct timespec *rest)
 {
     (void)t, (void)rest;
@@ -93,7 +93,7 @@ static dg_dataset_options cached(void)
     return o;
 }
 
-/* Loads a dataset; its warnings go to the file `said`. */
+/* Loads a dataset and writes its warnings to the file `said`. */
 static dg_err load(const dg_dataset_options *o, dg_dataset *d)
 {
     fflush(stderr);
@@ -150,11 +150,12 @@ static void for_good(void)
     DG_CHECKF(says("dcgan: warning: ") && says("/03.png: cannot be read: Input/output error"), "warning");
     DG_CHECK(access(cache, F_OK) && atomic_load(&failed) == 4 && atomic_load(&pauses) == 3);
     dg_dataset_free(&d);
-    DG_CHECK(!load(&o, &d) && d.count == 21 && says("") && !access(cache, F_OK)); /* the next load finds all images */
+    /* no failure, so all images are found */
+    DG_CHECK(!load(&o, &d) && d.count == 21 && says("") && !access(cache, F_OK));
     dg_dataset_free(&d);
 
     o = cached();
-    fail("sub", true, ESTALE, 1000); /* reading a folder fails */
+    fail("sub", true, ESTALE, 1000); /* the folder cannot be opened */
     DG_CHECKF(load(&o, &d) == DG_IO && strstr(dg_message(), "/sub: a folder that cannot be opened: ") &&
                   strstr(dg_message(), "check the disk") && strstr(dg_message(), "or use --skip-unreadable"),
               "%s", dg_message());
@@ -167,13 +168,13 @@ static void for_good(void)
     fail("sub", true, EMFILE, 1000);
     DG_REFUSED(load(&o, &d), DG_DEVICE, "/sub: cannot be opened: ");
 
-    fail("03.png", true, EACCES, 1000); /* a permanent error: no retry */
+    fail("03.png", true, EACCES, 1000); /* not retried, because the error is permanent */
     DG_CHECK(!load(&o, &d) && d.count == 20 && says("Permission denied") && atomic_load(&pauses) == 0 &&
              access(cache, F_OK));
     dg_dataset_free(&d);
 
     save_noise(root, 20, 70, 5);
-    for (o.threads = 1; o.threads < 4; o.threads++) { /* if all files are unreadable, only some are retried */
+    for (o.threads = 1; o.threads < 4; o.threads++) { /* only some of the unreadable files are retried */
         fail("*.png", false, EIO, 1 << 20);
         DG_REFUSED(load(&o, &d), DG_DATA, "71 of 71 images cannot be read");
         DG_CHECKF(says("71 unreadable files") && says("00.png: "), "warning");
@@ -181,7 +182,7 @@ static void for_good(void)
     }
 }
 
-/* Folders that cannot be opened or listed: each errno must give its expected error code or warning. */
+/* Folders that cannot be opened or listed. Each errno must give the expected error code or a warning. */
 static void lost_folders(void)
 {
     static const struct {
@@ -220,7 +221,7 @@ static void lost_folders(void)
     dg_dataset d;
     dg_dataset_options o = cached();
     o.skip_unreadable = true;
-    unlisted = "cats", unlisted_error = EIO; /* listing the dataset folder fails */
+    unlisted = "cats", unlisted_error = EIO; /* the dataset folder itself cannot be listed */
     DG_REFUSED(load(&o, &d), DG_IO, "cannot be listed");
     unlisted = NULL;
 }
@@ -245,7 +246,7 @@ static void runs(const char *words, int code, const char *message)
     DG_CHECKF(r.code == code && strstr(r.message, message), "%s: %d \"%s\"", text, r.code, r.message);
 }
 
-/* A run is resumed only with the images that it was trained on. */
+/* A run is resumed only with the images of its training. */
 static void resuming(void)
 {
     char words[2048], list[700];
@@ -270,7 +271,7 @@ static void resuming(void)
     DG_CHECK(says("run"));
     runs(temp_text("--resume --epochs 4 --allow-data-change --out %s", run), 0, "");
     DG_CHECK(says("20 now"));
-    /* after --allow-data-change the run needs only the 20 images */
+    /* the run now has 20 images */
     runs(temp_text("--resume --epochs 5 --out %s", run), 0, "");
     DG_CHECK(says("") && !rename(temp_path("kept"), at("03.png")));
 }
@@ -285,7 +286,7 @@ int main(void)
     save_noise(root, 0, 20, 5);
     save("sub/in.png", png_noise(5, 5, 20));
     save_text("notes.txt", "text");
-    resuming(); /* runs first: child processes cannot use OpenMP threads that this process has started */
+    resuming(); /* first, because its child processes cannot use OpenMP threads of this process */
     dg_dataset d;
     const dg_dataset_options o = cached();
     DG_CHECKF(!load(&o, &d) && d.count == 21, "%s", dg_message());

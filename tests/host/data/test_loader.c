@@ -1,4 +1,5 @@
-/* The loader copies images of odd sizes to the device in each epoch's order: the whole dataset or windows of it. */
+/* Tests that the loader copies images to the device in the order of each epoch, all at once or a window of images at
+ * a time. Sizes are odd. */
 #include "failing.h"
 
 #include <string.h>
@@ -11,7 +12,7 @@ enum { COUNT = 23, BATCH = 3, EPOCHS = 3, MOST = 17, SEED = 5 };
 
 static uint8_t data[COUNT * MOST];
 
-/* Checks that a training step reads the images that the epoch's permutation selects. */
+/* Checks that a step reads the images that the epoch's permutation selects. */
 static void check_step(const dg_loader *f, const int32_t *order, int place, int n)
 {
     const uint8_t *there = f->data;
@@ -38,7 +39,7 @@ static void check(dg_backend *b, size_t bytes, int window, int used)
     dg_loader_close(&f);
 }
 
-/* Opening a loader fails with a message if one of its allocations fails. */
+/* dg_loader_open fails with a message if an allocation fails. */
 static void no_memory(dg_backend *b)
 {
 #if DG_FAILING
@@ -66,7 +67,8 @@ int main(void)
 {
     dg_backend *b;
     for (size_t i = 0; i < sizeof data; i++) data[i] = (uint8_t)(i * 2654435761u >> 13);
-    DG_CHECK(!dg_cpu_open(&(dg_cpu_options){.threads = 2, .real = DG_F32}, &b)); /* the CPU backend uses host memory */
+    /* the CPU backend's memory is host memory */
+    DG_CHECK(!dg_cpu_open(&(dg_cpu_options){.threads = 2, .real = DG_F32}, &b));
     for (size_t bytes = 1; bytes <= MOST; bytes += 4)
         for (int window = 0; window <= 4 * BATCH; window += BATCH) {
             check(b, bytes, window, COUNT);

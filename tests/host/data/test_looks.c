@@ -5,7 +5,7 @@
 
 enum { N = 5, SIDE = 2 };
 
-/* Five images of 2 x 2 pixels: colour, grey, a copy of the second image, another grey image, and colour. */
+/* Five images of 2 x 2 pixels: colour, grey, a copy of the second, grey, colour. */
 static uint8_t pixels[N][3 * SIDE * SIDE];
 static int width[N] = {2, 1, 1, 1, 9}, height[N] = {2, 1, 2, 1, 2};
 static uint8_t kind[N], did[N] = {1u << DG_DID_ALPHA, 0, 1u << DG_DID_ALPHA | 1u << DG_DID_HALVE, 0, 0};
@@ -60,7 +60,7 @@ int main(void)
     d.width = d.height = (int[]){2, 9};
     d.count = 2;
     DG_CHECK(says(&d, &o, "grey") && !says(&d, &o, "smaller than"));
-    o.fixed_shape = true; /* channels and size are fixed, as for a classifier */
+    o.fixed_shape = true; /* the size and number of channels are fixed, as for a classifier */
     DG_CHECK(!says(&d, &o, "grey"));
     o.fixed_shape = false;
     d.channels = 4;

@@ -1,4 +1,4 @@
-/* Datasets of IDX and CIFAR files: pixels, labels and names. Every error names the byte offset of the damage. */
+/* Tests datasets of IDX and CIFAR files. Errors name the byte offset of the damage. */
 #include "record_files.h"
 #include "host/data/records.h"
 
@@ -15,7 +15,7 @@ static dg_dataset_options wanted(int size, int channels)
 
 static void check_mnist(const dg_dataset *d)
 {
-    static const int label[] = {1, 2, 0, 1, 2, 2, 2}; /* class of each image: an index into the classes 0, 2 and 7 */
+    static const int label[] = {1, 2, 0, 1, 2, 2, 2}; /* indices into the classes 0, 2 and 7 */
     DG_CHECK(d->count == TRAIN + TEST && d->train == TRAIN && d->classes == 3 && d->skips == 0);
     for (int i = 0; i < d->count && d->label; i++)
         DG_CHECKF(d->label[i] == label[i] && d->width[i] == W && d->height[i] == H, "image %d", i);
@@ -24,7 +24,7 @@ static void check_mnist(const dg_dataset *d)
     DG_CHECK(!strcmp(d->name[1], "train/00001") && !strcmp(d->name[TRAIN], "test/00000"));
 }
 
-/* Checks that image i of an IDX dataset equals a PNG with the pixels of record i. */
+/* Checks that image i equals a PNG with the pixels of record i. */
 static void same_as_png(const dg_dataset *d, const dg_dataset_options *o, int i)
 {
     uint8_t grey[H * W];
@@ -64,7 +64,7 @@ static void idx_faults(void)
 {
     static const struct {
         const char *file;
-        int byte, value; /* value: new value of the byte; -1: the file ends at `byte`; -2: a byte is appended */
+        int byte, value; /* value: new value of the byte. -1 ends the file at `byte`, and -2 appends a byte. */
         const char *why;
     } fault[] = {
         {train_images, 0, 1, "/train-images-idx3-ubyte: byte 0: 01"},
@@ -95,7 +95,7 @@ static void idx_faults(void)
     }
 }
 
-/* IDX files of images and of labels that do not match each other. */
+/* Sets of IDX files that are incomplete or do not match. */
 static void idx_sets(void)
 {
     dg_dataset_options o = wanted(4, 1);
@@ -106,19 +106,20 @@ static void idx_sets(void)
     save(train_labels, idx_labels(3, "012"));
     fails(&o, DG_DATA, "/train-labels-idx1-ubyte: byte 4: 3 labels");
     save(train_labels, idx_labels(TRAIN, "0120"));
-    save("train-labels-idx1-ubyte.gz", gzip(idx_labels(TRAIN, "3333"))); /* the uncompressed file takes precedence */
+    /* ignored, because there is an uncompressed file */
+    save("train-labels-idx1-ubyte.gz", gzip(idx_labels(TRAIN, "3333")));
     save(test_labels, idx_labels(TEST, "012"));
     fails(&o, DG_DATA, "/t10k-labels-idx1-ubyte: ");
     unlink(at(test_labels));
     LOADS(&o, d, d.classes == 3 && d.train == TRAIN && d.count == TRAIN);
-    save("train-more", idx_images(2, 1)); /* an IDX file is recognised by its content */
+    save("train-more", idx_images(2, 1)); /* the content determines that this is an IDX file */
     fails(&o, DG_DATA, "train-images-idx3-ubyte and train-more");
     unlink(at("train-more"));
     unlink(at(train_labels));
     unlink(at("train-labels-idx1-ubyte.gz"));
-    save("notes.txt", idx_labels(TRAIN, "1122")); /* a label file is recognised by its content */
+    save("notes.txt", idx_labels(TRAIN, "1122")); /* the content determines that these are labels */
     LOADS(&o, d, d.classes == 2 && d.label[3] == 1);
-    save("a.png", png_noise(4, 4, 1)); /* a folder with an image file is loaded as a folder of images */
+    save("a.png", png_noise(4, 4, 1)); /* with an image file, the folder is a folder of images */
     LOADS(&o, d, d.count == 1 && !d.classes);
     end();
     begin();
@@ -141,11 +142,11 @@ static void limited(void)
     dg_dataset d;
     o.limit = 2;
     LOADS(&o, d, d.train == 2 && d.count == 4 && d.classes == 3 && d.label[2] == 2);
-    o.limit = TRAIN + 1; /* the limit is larger than the dataset */
+    o.limit = TRAIN + 1; /* more than the dataset has */
     LOADS(&o, d, d.train == TRAIN && d.count == TRAIN + TEST);
     o.limit = 2;
     end();
-    begin(); /* the limit selects equally many images per class, and the first images without labels */
+    begin(); /* The limit selects equally many images per class. Without labels, it selects the first images. */
     make_mnist(false);
     save(train_labels, idx_labels(TRAIN, "2270"));
     for (int labelled = 0; labelled < 2; labelled++) {
@@ -178,7 +179,7 @@ static void make_sparse(const char *name, const blob *begin, off_t bytes)
     fclose(f);
 }
 
-/* Size limits are checked before memory is allocated for the size that a file declares. */
+/* Sizes are checked before memory for the declared size is allocated. */
 static void promises(void)
 {
     const dg_dataset_options o = wanted(4, 1);
@@ -187,7 +188,7 @@ static void promises(void)
     begin();
     save("train-images-idx3-ubyte.gz", gzip_zeros(5200000, 28, 0));
     fails(&o, DG_DATA, "/train-images-idx3-ubyte.gz: byte 4 ");
-    save("train-images-idx3-ubyte.gz", gzip_zeros(1, 3, 80 << 20)); /* extra data is not decompressed */
+    save("train-images-idx3-ubyte.gz", gzip_zeros(1, 3, 80 << 20)); /* bytes after the images are not decompressed */
     fails(&o, DG_DATA, "/train-images-idx3-ubyte.gz: byte 25: ");
     end();
     begin();
@@ -215,7 +216,7 @@ static void is_told(void *context, long done, long total)
 }
 static bool always(void *unused) { return !unused; }
 
-/* Checks that the alpha channel is 255 everywhere. Also tested: progress calls and cancellation. */
+/* Unusual options: alpha channel, progress calls, cancellation, and only test images. */
 static void odd_wishes(void)
 {
     dg_dataset d;
@@ -252,7 +253,7 @@ static void odd_wishes(void)
     end();
 }
 
-/* Loads a changed file: the error must contain a file name and a byte offset. Success requires may_load. */
+/* Loads a changed file. An error must name the file and a byte offset. Success is an error unless may_load is true. */
 static void survives(const char *what, size_t byte, bool may_load)
 {
     const dg_dataset_options o = wanted(4, 3);
@@ -268,8 +269,8 @@ static void survives(const char *what, size_t byte, bool may_load)
     dg_dataset_free(&d);
 }
 
-/* True if a change of byte n of a gzipped file must be detected. Excluded: the 10-byte header and the last compressed
- * byte (unused bits). */
+/* True if a change of byte n of a gzipped file must be detected. The 10-byte header and the last compressed byte
+ * have bits without effect. */
 static bool guarded(const blob *whole, size_t n, bool packed) { return packed && n >= 10 && n + 9 != whole->bytes; }
 
 static void damage(const char *name, const blob *whole, bool packed)
@@ -363,7 +364,7 @@ static void every_byte_of_cifar(int classes)
     dg_records r;
     DG_CHECK(record == (classes == 10 ? RECORD : RECORD_100));
     for (size_t n = 0; n <= whole.bytes; n++) {
-        uint8_t *cut = malloc(n ? n : 1); /* a buffer of the exact size detects reads past the end */
+        uint8_t *cut = malloc(n ? n : 1); /* a sanitizer detects reads past a buffer of the exact size */
         memcpy(cut, whole.data, n);
         const dg_err e = dg_cifar_records(cut, n, classes, &r);
         DG_CHECKF(n && n % record == 0 ? !e && r.count == (int)(n / record)

@@ -1,4 +1,5 @@
-/* `dcgan data --synthesize` draws equal images on every machine, repeats no image, and overwrites no other file. */
+/* Tests that `dcgan data --synthesize` draws the same images on every machine, repeats no image, and overwrites no
+ * other file. */
 #include "host/data/dataset.h"
 #include "host/data/synthesize/synthesize.h"
 
@@ -18,7 +19,7 @@ static unsigned long checksum(int size, uint64_t seed, int i)
     return crc32(0, pixels, (uInt)n);
 }
 
-/* Checksums of drawn images. Another checksum would mean that published datasets change. */
+/* Compares checksums of drawn images. Published datasets must not change. */
 static void images_are_what_they_were(void)
 {
     static const struct {
@@ -58,7 +59,7 @@ static void images_differ(void)
     DG_CHECK(checksum(32, 1, 5) != checksum(32, 2, 5));
 }
 
-/* A cat drawn at a large size and scaled down resembles the cat drawn at a small size. */
+/* Compares a small cat with a large cat that is scaled down. */
 static void sizes_agree(void)
 {
     static uint8_t large[256 * 256 * 3], small[32 * 32 * 3];
@@ -79,10 +80,9 @@ static void sizes_agree(void)
     for (int size = 16; size <= 256; size += 17) checksum(size, 3, size);
 }
 
-/* Returns the number of files in a folder, without . and .. . */
 static int count_files(const char *dir) { return temp_count(dir, "") - 2; }
 
-/* Classes of drawn images differ by shape; mean colour and brightness do not separate classes. */
+/* Compares checksums of drawn shapes. Classes must differ by shape, not by mean colour or brightness. */
 static void shapes_are_what_they_were(void)
 {
     enum { N = 60, SIZE = 24, BYTES = SIZE * SIZE * 3 };
@@ -128,7 +128,7 @@ static void classes_have_folders(void)
         snprintf(path, sizeof path, "%s/%s", dir, dg_shape_name[c]);
         DG_CHECKF(count_files(path) == (c < 5 ? 3 : 2), "%s has %d", path, count_files(path));
     }
-    DG_CHECK(!dg_synthesize(dir, 30, 16, 9, DG_SHAPES)); /* adds images to the existing dataset */
+    DG_CHECK(!dg_synthesize(dir, 30, 16, 9, DG_SHAPES)); /* extends the dataset */
     DG_REFUSED(dg_synthesize(dir, 30, 16, 8, DG_SHAPES), DG_USAGE, "disc-00000.png");
     DG_CHECK(dg_synthesize(dir, 30, 16, 9, 5) == DG_USAGE && *dg_message());
     DG_CHECK(dg_synthesize(dir, 30, 16, 9, 11) == DG_USAGE && dg_synthesize(dir, 30, 16, 9, 1) == DG_USAGE);
@@ -159,7 +159,7 @@ static void files_are_written_once(void)
     DG_CHECK(dg_synthesize(other, 32, 16, 9, 0) == DG_OK);
     DG_CHECK(stat(a, &after) == 0 && before.st_ino == after.st_ino);
     DG_CHECK(count_files(other) == 32);
-    for (int i = 0; i < 50; i++) { /* the message always names the first file that cannot be written */
+    for (int i = 0; i < 50; i++) { /* for any order of threads, the message names the first existing file */
         DG_CHECK(dg_synthesize(other, 40, 16, 10, 0) == DG_USAGE);
         DG_CHECKF(strstr(dg_message(), "cat-00000.png"), "message: %s", dg_message());
     }
@@ -171,8 +171,7 @@ static void files_are_written_once(void)
     DG_CHECK(unlink(a) == 0 && symlink("nowhere", a) == 0);
     DG_CHECK(dg_synthesize(other, 32, 16, 9, 0) == DG_USAGE);
     DG_CHECK(dg_synthesize(a, 1, 16, 9, 0) == DG_IO);
-    DG_CHECK(dg_synthesize(temp_path("other/cat-00000.png"), 1, 16, 9, 0) ==
-             DG_IO); /* a file has the name of the folder */
+    DG_CHECK(dg_synthesize(temp_path("other/cat-00000.png"), 1, 16, 9, 0) == DG_IO); /* the parent folder is a file */
 }
 
 static void nonsense_is_refused(void)

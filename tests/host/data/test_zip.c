@@ -1,4 +1,4 @@
-/* A zip file gives the same dataset as a folder with its images. Unpacking writes only into the target folder. */
+/* Tests that a zip file gives the same dataset as a folder with its images. Loading writes no file. */
 #include "dataset_folder.h"
 #include "host/data/zip.h"
 
@@ -7,7 +7,7 @@
 #ifdef HAVE_ZIP
 #include <zip.h>
 
-static char inside[700], file[700]; /* inside: the folder to unpack into; file: the zip file */
+static char inside[700], file[700]; /* inside: folder for temporary files; file: the zip file */
 
 static void add(zip_t *z, const char *name, const blob *b)
 {
@@ -16,7 +16,7 @@ static void add(zip_t *z, const char *name, const blob *b)
     zip_file_set_mtime(z, (zip_uint64_t)i, 1700000000, 0);
 }
 
-/* Writes a zip file with three images at three folder depths and a text file. */
+/* Writes a zip file with three images in nested folders and a text file. */
 static void make(const char *path, const char *odd)
 {
     int code;
@@ -83,7 +83,7 @@ static void test_names_that_lead_out(void)
     }
 }
 
-/* Every third truncation and every third changed byte of a zip file gives a dataset or an error, and leaves no file. */
+/* Loads truncated and changed zip files. Each gives a dataset or an error and leaves no file. */
 static void test_damage(void)
 {
     blob b, bad;
@@ -107,13 +107,13 @@ static void test_damage(void)
     blob_free(&b);
 }
 
-/* Appends little-endian integers, each given as {value, number of bytes}. */
+/* Appends little-endian integers, given as {value, number of bytes}. */
 static void put(blob *b, const uint32_t (*field)[2], int n)
 {
     for (int i = 0; i < n; i++) tiff_number(b, 0, field[i][0], (int)field[i][1]);
 }
 
-/* Writes a hostile zip file: n directory entries share one file of 100 bytes; each declares an unpacked size of
+/* Writes a hostile zip file. Its n directory entries share one file of 100 bytes and declare an unpacked size of
  * `bytes`. */
 static void directory(const char *name, int n, uint32_t bytes, int method, int flags)
 {
@@ -159,7 +159,7 @@ static void test_limits(void)
     }
 }
 
-/* A zip file whose folders are nested 2,000 deep. */
+/* The folders are nested 2,000 deep. */
 static void test_depth(void)
 {
     static char deep[4050];
