@@ -1,5 +1,5 @@
-/* Tests the rules of `dcgan doctor`, each with a log that triggers it and a log that does not. Some logs are recorded,
- * then shortened (see docs/guide/doctor.md). Logs with values near limits are generated. */
+/* Tests each rule of `dcgan doctor` with a log that triggers it and with a log that does not. Some logs were
+ * recorded and shortened (docs/guide/doctor.md). */
 #include "core/base/file_io.h"
 #include "host/doctor/diversity.h"
 #include "host/figure/images.h"
@@ -29,7 +29,7 @@ static void load(const char *name)
     free(text);
 }
 
-/* Makes n log rows of a run that triggers no rule. */
+/* Makes n log rows that trigger no rule. */
 static void well(long n)
 {
     rows = n;
@@ -49,7 +49,7 @@ static const dg_finding *find(const char *name)
     return NULL;
 }
 
-/* Checks that exactly the given rules are triggered; `grid` may be NULL. */
+/* Checks that exactly the given rules are triggered. `grid` may be NULL. */
 static void fires(const char *what, const dg_grid_seen *grid, int grids, const char *const *want)
 {
     int n = 0;
@@ -111,7 +111,7 @@ static void check_collapse(void)
     NOTHING("noise, then images that differ less", noise, 4);
     FIRES("grids that become alike", alike, 4, "collapse");
     DG_CHECK(find("collapse")->epoch == 75 && find("collapse")->end_epoch == 125 && find("collapse")->worst < 0.5);
-    fine[1].diversity = 0.35; /* sample grids that were never diverse are not a collapse */
+    fine[1].diversity = 0.35; /* a collapse requires diverse sample grids at first */
     fine[2].diversity = fine[3].diversity = 0.1;
     NOTHING("grids that grow", fine, 4);
     well(1500);
@@ -141,11 +141,11 @@ static void check_others(void)
     for (long i = 0; i < rows; i++) row[i].judged = true;
     for (long i = 0; i < rows; i++)
         for (int k = 0; k < DG_LOGGED; k++) row[i].measure[k] = i % 100 == 99 ? i < 700 ? 1 : 0.5 : NAN;
-    FIRES("copies", NULL, 0, "copies"); /* rule collapse accepts a coverage of exactly half the best coverage */
+    FIRES("copies", NULL, 0, "copies"); /* not a collapse, because the coverage is exactly half of its maximum */
     DG_CHECK(find("copies")->step == 1000 || find("copies")->step == 750);
 }
 
-/* Sets all metrics of all log rows to this value. */
+/* Sets all metrics of all log rows. */
 static void judged(double value)
 {
     for (long i = 0; i < rows; i++) {
@@ -160,19 +160,19 @@ static void check_silence(void)
                        warm[] = {{1, 0.9}, {45, 0.1}};
     well(1500);
     row[700].value[DG_LOSS_G] = 90;
-    NOTHING("one step with a large loss of G", NULL, 0); /* rule runs_away accepts a window mean of 2.4 */
-    NOTHING("no grid since step 400", early, 2);         /* early sample grids, which are still noise, are ignored */
+    NOTHING("one step with a large loss of G", NULL, 0); /* rule runs_away uses the mean of many steps */
+    NOTHING("no grid since step 400", early, 2);         /* rule noise ignores early sample grids */
     rows = 500;
     dg_doctor_examine(&doctor, DG_LOSS_BCE, false, row, rows, warm, 2);
-    DG_CHECK(!doctor.findings); /* rules collapse and few_steps are checked only at the end of the run */
+    DG_CHECK(!doctor.findings); /* rules collapse and few_steps apply only after the last step */
     well(1000);
     for (long i = 500; i < 820; i++) row[i].value[DG_D_X] = 0.99, row[i].value[DG_D_GZ1] = 0.01;
     rows = 820;
     dg_doctor_examine(&doctor, DG_LOSS_BCE, false, row, rows, NULL, 0);
-    DG_CHECK(!doctor.findings); /* no d_wins: the second window has only 70 steps */
+    DG_CHECK(!doctor.findings); /* rule d_wins ignores the second window, which has only 70 steps */
     for (long i = 500; i < 820; i++) row[i].value[DG_D_X] = 0.3, row[i].value[DG_D_GZ1] = 0.4;
     dg_doctor_examine(&doctor, DG_LOSS_BCE, false, row, rows, NULL, 0);
-    DG_CHECK(!doctor.findings); /* no g_wins */
+    DG_CHECK(!doctor.findings);
     well(1500);
     for (long i = 0; i < 18; i++) { /* rule swings needs more than three rows in a window */
         row[i].step = (uint64_t)(i * 83 + 1);
@@ -182,17 +182,18 @@ static void check_silence(void)
     NOTHING("swings between few rows", NULL, 0);
     well(1500);
     row[0].value[DG_LOSS_D_REAL] = 20;
-    for (long i = 750; i < 1500; i++) row[i].step += 1000; /* rule spikes needs the previous window */
+    /* rule spikes compares with previous steps, which are missing here */
+    for (long i = 750; i < 1500; i++) row[i].step += 1000;
     row[760].value[DG_LOSS_D_REAL] = 25;
     NOTHING("a leap after a gap, and one at the beginning", NULL, 0);
     well(900);
-    NOTHING("a short run whose samples differ", varied, 1); /* rule few_steps is not triggered */
+    NOTHING("a short run whose samples differ", varied, 1); /* rule few_steps accepts diverse samples */
     judged(0.9);
     NOTHING("a short run with good coverage", NULL, 0);
     well(1500);
     judged(0.6);
     for (long i = 0; i < rows; i++) row[i].measure[DG_LOG_RECALL] = 0.1;
-    /* rule copies ignores samples near to real images if the samples lack variety */
+    /* Rule copies requires that the samples are varied. */
     NOTHING("near to real images, and not varied", NULL, 0);
     judged(0.6);
     for (long i = 0; i < rows; i++) row[i].measure[DG_LOG_COVERAGE] = 0.4;
@@ -202,7 +203,7 @@ static void check_silence(void)
     NOTHING("near to real images, and blurred", blurred, 1);
 }
 
-/* Rule spikes ignores values below the loss of a discriminator that guesses, for each GAN loss. */
+/* For each GAN loss, rule spikes ignores values below the loss of a discriminator that guesses. */
 static void check_losses(void)
 {
     for (int i = 0; i < DG_LOSS_KINDS; i++)
@@ -215,7 +216,7 @@ static void check_losses(void)
         }
 }
 
-/* Checks that docs/guide/doctor.md states each rule's precondition in the rule's table row. */
+/* Checks that docs/guide/doctor.md states the precondition of each rule. */
 static void check_page(void)
 {
     void *text;
@@ -238,12 +239,12 @@ static void tell(void *context, const dg_finding *f)
     if (DG_CHECKF(notes < 16, "%d notes", notes)) notes += dg_finding_note(f, note[notes], sizeof note[notes]);
 }
 
-/* The first three findings of a rule are reported one by one. One message after the last row reports the others. */
+/* Three findings of a rule are reported one by one. A message at the end of the run reports the number of others. */
 static void check_repeats(void)
 {
     char text[300];
     well(MOST);
-    for (long i = 0; i < rows; i++) { /* windows of two log rows */
+    for (long i = 0; i < rows; i++) { /* two rows per window */
         row[i].step = (uint64_t)(i * 125 + 1);
         row[i].value[DG_LOSS_D_REAL] = i % 8 == 6 ? 20 + (i == 806) : 0.3;
     }
@@ -277,7 +278,8 @@ static void count(void *context, const dg_finding *f)
     news += f->end_step ? 100 : 1;
 }
 
-/* The doctor of a resumed run reports only new events. Its findings equal the findings of an uninterrupted run. */
+/* The doctor of a resumed run reports only new findings. In total, it has the same findings as for an uninterrupted
+ * run. */
 static void check_resumed(void)
 {
     dg_doctor whole;
@@ -323,7 +325,7 @@ static void put_grid(const char *name, const char *epoch, const char *diversity)
     DG_WORKS(dg_png_write(temp_path(name), &im, text, 2));
 }
 
-/* The doctor reads each grid file once, so later damage has no effect. Also tested: new and removed grids. */
+/* Sample grids are read only once, so a file that is damaged later has no effect. */
 static void check_grids_once(void)
 {
     dg_grid_seen *grid = NULL;

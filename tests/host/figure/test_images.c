@@ -1,4 +1,4 @@
-/* PNG files, grids and GIFs that dcgan writes are read back by independent decoders. */
+/* Independent decoders read back the PNG and GIF files that dcgan writes. */
 #include "host/figure/confusion.h"
 #include "host/figure/images.h"
 
@@ -14,7 +14,7 @@ static dg_image noise_image(int W, int H, int C, unsigned long long seed)
     return im;
 }
 
-/* Reads a PNG by libpng's simplified API, which dcgan's writer does not use, and compares it with the given image. */
+/* Compares a PNG file with an image. libpng's simplified API, which dcgan's writer does not use, reads the file. */
 static int png_holds(const char *path, const dg_image *want)
 {
     png_image png = {.version = PNG_IMAGE_VERSION};
@@ -92,7 +92,7 @@ static void texts_round_trip(void)
     free(im.pixels);
 }
 
-/* Starts a PNG file of 5 x 6 grey pixels: writes the signature and the chunk IHDR. */
+/* Writes the signature and the IHDR chunk of a PNG with 5 x 6 grey pixels. */
 static blob header(void)
 {
     blob b = {0};
@@ -110,7 +110,7 @@ static dg_err read_texts(const void *data, size_t n)
     return e;
 }
 
-/* Checks that a PNG is refused with this reason; frees b. */
+/* Checks that reading a PNG fails with this reason. Frees b. */
 static void refused(blob b, const char *reason)
 {
     check_refusals(&(refusal){reason, (const char *)b.data, b.bytes, 0}, 1, read_texts, DG_DATA, NULL, 0);
@@ -144,7 +144,7 @@ static void hostile_files_are_refused(void)
     png_start(&f, 0, 6, 8, 0, 0);
     refused(f, "size");
     f = header();
-    put32(&f, 0xfffffff8); /* a chunk length that overflows when 12 is added in 32 bits */
+    put32(&f, 0xfffffff8); /* adding 12 to this chunk length overflows 32 bits */
     blob_put(&f, "tEXtabcdefgh", 12);
     refused(f, "longer than the file");
     static const struct {
@@ -168,7 +168,7 @@ static void hostile_files_are_refused(void)
     DG_CHECK(dg_png_texts("/nonexistent-file.png", &out, &count, &W, &H) == DG_IO);
 }
 
-/* The layout of torchvision's make_grid(padding=2): 5 images of 3 x 3 in 2 rows of 3. */
+/* Compares the layout with torchvision's make_grid(padding=2), for 5 images of 3 x 3 in 2 rows of 3. */
 static void grids_are_laid_out(void)
 {
     enum { S = 3, N = 5 };
@@ -189,7 +189,7 @@ static void grids_are_laid_out(void)
                 }
         DG_CHECKF(wrong == 0, "%d values", wrong);
         free(g.pixels);
-        /* more images than cells of the grid */
+        /* The grid has fewer cells than there are images. */
         DG_CHECK(dg_sheet(pixels, N, S, C, 1, 2, &g) == DG_OK && g.H == 7 && g.W == 12);
         free(g.pixels);
     }
@@ -203,7 +203,7 @@ static void grids_are_laid_out(void)
     DG_CHECK(dg_sheet(one, 1, 2147483647, 3, 1, 1, &g) == DG_USAGE);
 }
 
-/* Decodes a GIF to RGB frames and their frame times; NULL if giflib refuses the file. */
+/* Decodes a GIF to RGB frames and their frame time. Returns NULL if giflib refuses the file. */
 static uint8_t *read_gif(const char *path, int n, int W, int H, int *hundredths, int *loops)
 {
     int error;
@@ -220,7 +220,8 @@ static uint8_t *read_gif(const char *path, int n, int W, int H, int *hundredths,
         for (int k = 0; k < im->ExtensionBlockCount; k++)
             if (im->ExtensionBlocks[k].Function == APPLICATION_EXT_FUNC_CODE &&
                 !memcmp(im->ExtensionBlocks[k].Bytes, "NETSCAPE2.0", 11) && k + 1 < im->ExtensionBlockCount) {
-                /* GIF's loop extension: a byte 1, then the number of repeats (0: endless) */
+                /* The loop extension of a GIF has a byte 1 and the number of repeats. 0 repeats mean an endless
+                 * loop. */
                 const ExtensionBlock *next = &im->ExtensionBlocks[k + 1];
                 *loops = next->ByteCount == 3 && !memcmp(next->Bytes, "\1\0", 3);
             }
@@ -263,10 +264,10 @@ static void gifs_come_back(void)
         double off = gif_error(frames, N, W, H, 70, 7);
         DG_CHECKF(off == 0, "%d colours: off by %g", colors, off);
     }
-    for (int i = 0; i < N * W * H; i++) /* similar colours that a coarse histogram would merge */
+    for (int i = 0; i < N * W * H; i++) /* a coarse histogram would merge these similar colours */
         for (int k = 0; k < 3; k++) frames[3 * i + k] = (uint8_t)i;
     DG_NEAR(gif_error(frames, N, W, H, 70, 7), 0, 0);
-    /* 3,840 colours that vary mainly in red and green, which need an adaptive palette */
+    /* These 3,840 colours vary mainly in red and green, so they need an adaptive palette. */
     for (int i = 0; i < N * W * H; i++) {
         frames[3 * i] = (uint8_t)(i % W * 8);
         frames[3 * i + 1] = (uint8_t)(i / W % H * 10);
@@ -289,7 +290,7 @@ static void gifs_come_back(void)
     DG_CHECK(dg_gif_write("/nonexistent-folder/a.gif", frames, 1, 1, 1, 1, 50) == DG_IO);
 }
 
-/* Enlarging turns each pixel into a square, in PNG and in GIF. */
+/* Enlarging repeats each pixel in both directions, in PNG and in GIF. */
 static void nothing_is_smoothed(void)
 {
     enum { W = 5, H = 3, S = 4 };
@@ -327,7 +328,8 @@ static const uint8_t *pixel(const dg_image *im, int x, int y)
     return im->pixels + ((ptrdiff_t)y * im->W + x) * im->C;
 }
 
-/* A confusion matrix is blue on the diagonal and orange elsewhere. With many classes its squares are small. */
+/* A confusion matrix is blue on the diagonal and orange elsewhere. Its squares are smaller if there are many
+ * classes. */
 static void confusion_matrices(void)
 {
     static const struct {
@@ -346,7 +348,8 @@ static void confusion_matrices(void)
             DG_CHECKF(im.H == top + k * row[n].side + 16, "%d classes: %d pixels high", k, im.H);
             for (int i = 0; i < k; i++) {
                 const uint8_t *p = pixel(&im, left + i * row[n].side, top + i * row[n].side);
-                const int want = i + 1 == k ? 246 : i ? 30 : 248; /* class 0: 1 of 31 images is correct */
+                /* only 1 of the 31 images of class 0 is classified correctly */
+                const int want = i + 1 == k ? 246 : i ? 30 : 248;
                 DG_CHECKF(p[0] == want && p[2] >= 247, "%d classes, class %d: %d %d %d", k, i, p[0], p[1], p[2]);
             }
             const uint8_t *p = pixel(&im, left + row[n].side, top);

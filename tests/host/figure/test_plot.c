@@ -1,4 +1,4 @@
-/* Checks lines and text pixel by pixel, and which regions of a plot have colour. */
+/* Tests lines and text pixel by pixel, and the coloured regions of plots. */
 #include "host/figure/draw.h"
 #include "host/run/log_curves.h"
 
@@ -13,9 +13,9 @@ static void lines_are_exact(void)
 {
     dg_canvas c;
     DG_CHECK(dg_draw_open(&c, 12, 10) == DG_OK);
-    /* a line of width 1 through pixel centres from x = 2.5 to 8.5 gives seven pixels of full colour */
+    /* Seven pixels get full colour, from centre 2.5 to centre 8.5. */
     dg_draw_line(&c, 2.5, 4.5, 8.5, 4.5, 1);
-    dg_draw_line(&c, 4.5, 4.5, 6.5, 4.5, 1); /* drawing over the same pixels does not darken them */
+    dg_draw_line(&c, 4.5, 4.5, 6.5, 4.5, 1); /* a second line does not darken pixels */
     dg_draw_paint(&c, RED, .5);
     int wrong = 0;
     for (int y = 0; y < 10; y++)
@@ -25,7 +25,7 @@ static void lines_are_exact(void)
             wrong += abs(pixel(&c.im, x, y, 1) - (on ? 128 : 255)) > 1;
         }
     DG_CHECKF(wrong == 0, "%d pixels are wrong", wrong);
-    /* a line between two rows of pixels gives both rows half of the colour */
+    /* A line between two rows of pixels gives each row half of the colour. */
     dg_draw_line(&c, 2.5, 7, 8.5, 7, 1);
     dg_draw_paint(&c, (dg_color){0, 0, 0}, 1);
     DG_NEAR(pixel(&c.im, 5, 6, 0), 127.5, 1);
@@ -51,7 +51,7 @@ static void lines_are_exact(void)
     DG_CHECK(dg_draw_open(&c, 10, 20000) == DG_USAGE);
 }
 
-/* Returns the number of dark pixels; `box` is set to their bounding box. */
+/* Returns the number of dark pixels and sets `box` to their bounding box. */
 static int inked(const dg_image *im, int box[4])
 {
     int n = 0;
@@ -86,7 +86,7 @@ static void every_character_is_drawn(void)
                       text, box[0], box[2], box[1], box[3]);
         if (strchr("ABDEFHKLMNPRTUVWXYZ0123456789", text[0]))
             DG_CHECKF(n && box[1] == 11 && box[3] == 20, "'%s' is %d..%d high", text, box[1], box[3]);
-        if (text[0] == 'O') { /* the strokes of O reach the left and right edges, and its halves are symmetric */
+        if (text[0] == 'O') { /* O fills its width and is symmetric */
             DG_CHECKF(box[0] == 20 && box[2] == 26, "O covers %d..%d", box[0], box[2]);
             int differ = 0;
             for (int y = 0; y < 10; y++)
@@ -123,11 +123,10 @@ static void text_turns(void)
     dg_draw_close(&up);
 }
 
-/* Counts the pixels in columns [from, to) whose colour is close to `color`. */
 static int colored(const dg_image *im, const uint8_t color[3], int from, int to)
 {
     int n = 0;
-    for (int y = 40; y < im->H; y++) /* below the plot's legend */
+    for (int y = 40; y < im->H; y++) /* rows below the legend */
         for (int x = from; x < to; x++)
             n += abs(pixel(im, x, y, 0) - color[0]) + abs(pixel(im, x, y, 1) - color[1]) +
                      abs(pixel(im, x, y, 2) - color[2]) <
@@ -137,7 +136,6 @@ static int colored(const dg_image *im, const uint8_t color[3], int from, int to)
 
 static dg_chart chart;
 
-/* Draws one curve through n points of y, at x = 0, 1, ... */
 static void draw(const double *y, int n, dg_image *out)
 {
     chart = (dg_chart){.title = "title", .x_label = "epoch", .y_label = "loss", .curves = 1};
@@ -159,13 +157,13 @@ static void plots_hold_odd_curves(void)
 {
     enum { N = 300, LEFT = 64, RIGHT = 878 };
     static double y[N];
-    /* A gap in the middle third of a curve: a line is drawn on both sides of the gap. */
+    /* A gap in the middle third of a curve has no line. */
     for (int i = 0; i < N; i++) y[i] = i >= 100 && i < 200 ? INFINITY : sin(i * .1);
     DG_CHECK(drawn(y, N, 70, 330) > 100 && drawn(y, N, 620, RIGHT) > 100);
     DG_CHECKF(drawn(y, N, 345, 600) == 0, "%d pixels in the gap", drawn(y, N, 345, 600));
     DG_CHECK(drawn(y, 1, LEFT, RIGHT) >= 12 && drawn(y, 1, LEFT, RIGHT) < 60);
     DG_CHECK(drawn(y, 0, LEFT, RIGHT) == 0);
-    /* Curves of infinities and of constants can be drawn. A constant becomes a straight line. */
+    /* Infinite and constant curves. A constant curve gives a straight line. */
     static const double level[] = {NAN, INFINITY, -INFINITY, 0, 1, -3.5, 1e-30, 1e30, -1e99, 1e-310};
     for (size_t k = 0; k < sizeof level / sizeof *level; k++) {
         for (int i = 0; i < 100; i++) y[i] = level[k];
@@ -178,10 +176,10 @@ static void plots_hold_odd_curves(void)
     DG_CHECK(dg_charts_draw(&chart, 1, NULL, 20000, &im) == DG_USAGE);
 }
 
-/* Checks the area of a band with a line on top. The band is 1 to 3 in the left half and 2 to 2.5 in the right half. */
+/* Checks the area of a band from 1 to 3 on the left and from 2 to 2.5 on the right. A line crosses it. */
 static void bands_are_filled(void)
 {
-    const uint8_t light[3] = {191, 220, 236}; /* the first curve colour with an opacity of a quarter, on white */
+    const uint8_t light[3] = {191, 220, 236}; /* the first curve colour with an opacity of 1/4 on white */
     static const double y[] = {0, 4};
     dg_image im;
     draw(y, 2, &im);
@@ -194,7 +192,7 @@ static void bands_are_filled(void)
         chart.curve[0].high[i] = i < 2 ? 3 : 2.5;
     }
     DG_CHECK(dg_charts_draw(&chart, 1, NULL, 300, &im) == DG_OK);
-    /* The plot's frame is from y = 34 (value 4) to y = 254 (value 0), so a value of 1 has 55 pixels. */
+    /* Value 4 is at pixel row 34 and value 0 at row 254, so a difference of 1 has 55 pixels. */
     int left = 0, right = 0;
     for (int i = 40; i < 250; i++) {
         left += abs(pixel(&im, 200, i, 0) - light[0]) < 4;
@@ -220,7 +218,7 @@ static void curves_of_runs(void)
         dg_image im, again;
         if (!DG_WORKS(dg_curves(&dg_gan_recipe, rows, part[k], "a run", &im))) continue;
         DG_CHECK(im.W == 900 && im.H == 1000 && im.C == 3);
-        const int right = part[k] ? 500 : 420; /* x coordinate left of the legend */
+        const int right = part[k] ? 500 : 420; /* left end of the legend */
         int n = colored(&im, blue, 66, right), m = colored(&im, green, 66, right);
         DG_CHECKF(part[k] ? n > 15 && m > 15 : n + m == 0, "%ld steps: %d and %d pixels", part[k], n, m);
         DG_CHECK(dg_curves(&dg_gan_recipe, rows, part[k], "a run", &again) == DG_OK);
@@ -229,7 +227,7 @@ static void curves_of_runs(void)
         free(again.pixels);
     }
     dg_image im;
-    for (int i = 0; i < N; i++) { /* metrics that are NaN in all rows do not change the plot */
+    for (int i = 0; i < N; i++) { /* metrics that are always NaN do not change the plot */
         rows[i].judged = true;
         for (int k = 0; k < DG_LOGGED; k++) rows[i].measure[k] = NAN;
     }
@@ -237,7 +235,8 @@ static void curves_of_runs(void)
     for (int i = 45; i < N; i += 46)
         for (int k = 0; k < DG_LOGGED; k++) rows[i].measure[k] = .5 + .1 * k * i / N;
     if (DG_CHECK(dg_curves(&dg_gan_recipe, rows, N, "a run", &im) == DG_OK)) {
-        DG_CHECKF(im.H == 1000 + 3 * 314, "%d high", im.H); /* distances in two plots, other metrics in one */
+        /* three more plots: two with distances, one with the other metrics */
+        DG_CHECKF(im.H == 1000 + 3 * 314, "%d high", im.H);
         for (int i = 3; i < 6; i++) {
             const dg_image plot = {.W = 900, .H = 314, .C = 3, .pixels = im.pixels + (size_t)(34 + 314 * i) * 900 * 3};
             const int n = colored(&plot, blue, 66, 500), m = colored(&plot, green, 66, 500);
@@ -246,7 +245,7 @@ static void curves_of_runs(void)
         free(im.pixels);
     }
     for (int i = 60; i < N; i++)
-        for (int k = 0; k < DG_METRICS_MAX; k++) rows[i].value[k] = NAN; /* metrics of a diverged run */
+        for (int k = 0; k < DG_METRICS_MAX; k++) rows[i].value[k] = NAN; /* a diverged run */
     DG_CHECK(dg_curves(&dg_gan_recipe, rows, N, "a run", &im) == DG_OK);
     free(im.pixels);
     const char *title = "a run with a very long name, so long that it does not fit between the two edges of the "

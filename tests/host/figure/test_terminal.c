@@ -1,4 +1,4 @@
-/* Decodes the bytes that draw images in a terminal, and compares the images. */
+/* Decodes the text that draws an image in a terminal, and compares it with the image. */
 #include "host/figure/terminal.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ static const char *draw(const dg_image *im, dg_terminal_way way, int columns)
     return text;
 }
 
-/* Half-block characters: each shows two pixels with separate colours. */
+/* Each half-block character shows two pixels as foreground and background colour. */
 static void blocks(int C)
 {
     dg_image im = make(C);
@@ -51,11 +51,11 @@ static void blocks(int C)
     dg_image_free(&im);
 }
 
-/* Sixels: palette colours, bits of a column from top to bottom, and run lengths. */
+/* Decodes sixels: palette colours, six pixels of a column per character, and run lengths. */
 static void sixels(int C)
 {
     dg_image im = make(C);
-    /* a terminal of one column has room for 10 pixels: no enlargement */
+    /* One column has only 10 pixels, so the image is not enlarged. */
     const char *s = draw(&im, DG_TERMINAL_SIXEL, 1);
     static int color[256][3], pixel[12][16];
     int w = 0, h = 0, n = 0, x = 0, top = 0, now = 0, most = 0;
@@ -90,7 +90,7 @@ static void sixels(int C)
                 if (off > most) most = off;
             }
         }
-    DG_CHECKF(most <= 26, "%d channels: off by %d", C, most); /* the palette has six levels per channel */
+    DG_CHECKF(most <= 26, "%d channels: off by %d", C, most); /* six palette levels per channel */
     dg_image_free(&im);
 }
 
@@ -101,13 +101,13 @@ static int digit(char c)
     return at ? (int)(at - all) : -1;
 }
 
-/* kitty's protocol: a PNG in base64, here in more than one chunk */
+/* kitty's protocol sends a PNG as base64 in chunks */
 static void kitty(void)
 {
     dg_image im = {60, 50, 3, malloc(60 * 50 * 3)}, back;
     unsigned long long state = 5;
     for (int i = 0; i < 60 * 50 * 3; i++) im.pixels[i] = (uint8_t)(127.5 + 127 * dg_test_random(&state));
-    const char *s = draw(&im, DG_TERMINAL_KITTY, 13); /* 13 columns have 130 pixels: enlarged by a factor of 2 */
+    const char *s = draw(&im, DG_TERMINAL_KITTY, 13); /* 13 columns have 130 pixels, so the image is enlarged by 2 */
     static uint8_t file[1 << 17];
     size_t bytes = 0;
     int pieces = 0, more = 1;
@@ -155,7 +155,7 @@ static void ways(void)
     }
 }
 
-/* Without a terminal, 80 columns and 24 lines are assumed, which fit six images in two rows. */
+/* Without a terminal, the size is 80 columns and 24 lines, which is enough for six images in two rows. */
 static void grids(void)
 {
     static uint8_t pixels[64 * 8 * 8 * 3];
@@ -164,7 +164,7 @@ static void grids(void)
     DG_CHECK(dg_terminal_grid(pixels, 8, 3, 8, 8, DG_TERMINAL_BLOCKS, &text) == DG_OK);
     int lines = 0;
     for (const char *c = text; *c; c++) lines += *c == '\n';
-    DG_CHECKF(lines == 11, "%d lines", lines); /* two rows of images need 22 rows of pixels; a line shows two */
+    DG_CHECKF(lines == 11, "%d lines", lines); /* a line shows two of the 22 rows of pixels */
     free(text);
     DG_CHECK(dg_terminal_grid(pixels, 8, 3, 1, 1, DG_TERMINAL_BLOCKS, &text) == DG_OK);
     free(text);

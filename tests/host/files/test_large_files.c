@@ -1,5 +1,5 @@
-/* Sparse files of 16 GB are refused by their header, without reading or allocating in proportion to their size. Each
- * command runs in a child process that may allocate only 64 MB. */
+/* Tests that sparse files of 16 GB are refused without reading or allocating much. Commands run in child processes
+ * that may allocate 64 MB. */
 #include "host/checkpoint/checkpoint.h"
 #include "child.h"
 #include "host/cli/commands.h"
@@ -11,7 +11,7 @@
 enum { MOST_KILOBYTES = 10 << 10, MOST_READ = 4 << 20, READ_TOO_MUCH = 99 };
 static const uint64_t size = (uint64_t)16 << 30;
 
-/* Returns the number of bytes that system calls of this process have read; 0 on systems without this count. */
+/* Returns the number of bytes that this process has read, or 0 if the system does not count them. */
 static uint64_t bytes_read(void)
 {
     uint64_t n = 0;
@@ -21,7 +21,8 @@ static uint64_t bytes_read(void)
     return n;
 }
 
-/* Makes a sparse file of 16 GB that starts with this length field and header; false: impossible on this file system. */
+/* Makes a sparse file of 16 GB that begins with a length field and a header. Returns false if the file system cannot
+ * store it. */
 static bool sparse(const char *path, uint64_t length, const char *header)
 {
     unsigned char field[8];
@@ -34,7 +35,7 @@ static bool sparse(const char *path, uint64_t length, const char *header)
     return false;
 }
 
-/* Makes a safetensors file with this metadata and one tensor of type U8 or F32 that fills the file. */
+/* Makes a safetensors file of 16 GB with one tensor of type U8 or F32. */
 static bool one_tensor(const char *path, const char *meta, const char *name, unsigned width)
 {
     char header[1024];
@@ -56,7 +57,7 @@ static dg_err use_read(const char *path)
     dg_st *st;
     return dg_st_read(path, 0, &st);
 }
-static dg_err use_checkpoint(const char *path) /* reads the file as generate, interpolate and --resume do */
+static dg_err use_checkpoint(const char *path)
 {
     dg_st *st;
     dg_checkpoint_info info;
@@ -114,7 +115,7 @@ static void wrong_headers(const char *path)
     if (one_tensor(path, "\"crc32\":\"00000000\"", "x", 1)) ends(use_read, path, DG_IO, "header is damaged");
 }
 
-/* Valid safetensors files whose tensors the command cannot use. */
+/* Makes valid files with unexpected tensors. */
 static void wrong_tensors(const char *path)
 {
     if (one_tensor(path, "\"format\":\"pt\"", "x", 1)) {

@@ -1,4 +1,5 @@
-/* Files that dcgan made are not training data. Images are written only into folders without other files. */
+/* Tests that files that dcgan made are not training data, and that images are written only into folders without
+ * other files. */
 #include "host/data/synthesize/synthesize.h"
 #include "host/files/made.h"
 #include "host/figure/images.h"
@@ -26,12 +27,12 @@ static void recognised(void)
     blob b = by_dcgan("Run");
     DG_CHECK(dg_made_by_us(b.data, b.bytes) && dg_made_by_us(b.data, 64) && !dg_made_by_us(b.data, 50));
     for (size_t n = 0; n <= b.bytes; n++) {
-        uint8_t *exact = malloc(n ? n : 1); /* exact size, so that a sanitizer detects reads past the end */
+        uint8_t *exact = malloc(n ? n : 1); /* a sanitizer detects reads past a buffer of the exact size */
         memcpy(exact, b.data, n);
         DG_CHECKF(dg_made_by_us(exact, n) == (n >= 56), "the first %zu bytes", n);
         free(exact);
     }
-    for (size_t i = 0; i < 56; i++) { /* bytes 12 to 36 are not read, so their damage has no effect */
+    for (size_t i = 0; i < 56; i++) { /* bytes 12 to 36 are not read */
         b.data[i] ^= 0x80;
         DG_CHECKF(dg_made_by_us(b.data, b.bytes) == (i >= 12 && i < 37), "byte %zu", i);
         b.data[i] ^= 0x80;
@@ -86,7 +87,7 @@ static void leave_a_run(const char *name)
     save_text(temp_text("%s/.epoch-0012.png.77-1.dcgan-tmp", name), "half a pic");
 }
 
-/* Files of runs in a dataset folder change neither dataset, fingerprint nor cache, and do not count as corrupt. */
+/* Files of runs in a dataset folder must not change the dataset, its fingerprint or its cache. */
 static void same_set(void)
 {
     dg_dataset a, b;
@@ -118,7 +119,7 @@ static void same_set(void)
     leave_a_run("run-2");
     if (finds(&b, 20, 11, 25, 5)) DG_CHECK(b.fingerprint == a.fingerprint && b.cached);
     dg_dataset_free(&b);
-    unlink(cache); /* the cache is valid with and without files of runs in the folder */
+    unlink(cache); /* makes a new cache while the folder contains files of runs */
     if (finds(&b, 20, 11, 25, 5)) DG_CHECK(b.fingerprint == a.fingerprint && !b.cached);
     dg_dataset_free(&b);
     if (finds(&b, 20, 11, 25, 5)) DG_CHECK(b.fingerprint == a.fingerprint && b.cached);
@@ -127,7 +128,7 @@ static void same_set(void)
     if (finds(&b, 20, 7, 13, 4))
         DG_CHECK(b.fingerprint == a.fingerprint && b.cached && b.skip[1].bad && !b.skip[2].bad);
     dg_dataset_free(&b);
-    save("one-more.png", png_noise(5, 5, 100)); /* an additional real image changes the fingerprint */
+    save("one-more.png", png_noise(5, 5, 100));
     if (finds(&b, 21, 7, 13, 4)) DG_CHECK(b.fingerprint != a.fingerprint && !b.cached);
     dg_dataset_free(&b);
     save("one-more.png", png_noise(5, 5, 101));
@@ -145,7 +146,7 @@ static void limits_and_nothing(void)
     dg_dataset_options o = cached();
     o.limit = 3;
     o.cache = NULL;
-    save("000.png", by_dcgan("Run")); /* this file of a run is listed before the first image */
+    save("000.png", by_dcgan("Run")); /* sorted before the first image */
     DG_CHECK(!dg_dataset_load(&o, &d) && d.count == 3 && d.made == 1);
     dg_dataset_free(&d);
     char run[600];
@@ -155,7 +156,7 @@ static void limits_and_nothing(void)
              strstr(dg_message(), "left out: 12 "));
 }
 
-/* Folders that `data --synthesize` and `generate` may write into. */
+/* Tests which folders `data --synthesize` and `generate` may write into. */
 static void folders(void)
 {
     char dir[600];

@@ -1,4 +1,5 @@
-/* Reads files while one call fails, alone or with all later calls: each read gives an error or the correct content. */
+/* Reads files while one call fails, alone or with all later calls. Each read must give an error or the correct
+ * content. */
 #include "failing.h"
 
 #include "test.h"
@@ -16,7 +17,7 @@
 
 static void nothing(void) {}
 
-/* Checks that a reader failed with a message, or succeeded with the correct content (`good`). */
+/* Checks that a reader failed with a message or, if it succeeded, that the content is correct (`good`). */
 static void judged(dg_err e, bool good, const char *what)
 {
     DG_CHECKF(e ? *dg_message() != 0 : good, "%s: returned %d, and the rest is %s", what, (int)e,
@@ -91,7 +92,7 @@ static dg_err explain(void) { return dg_file_explain(temp_path("a.png"), dg_fail
 static void is_explained(dg_err e) { judged(e, false, "a PNG file, which is not a checkpoint"); }
 
 static dg_dataset zipped_set;
-static uint64_t of_zip; /* fingerprint of the zip file's dataset, loaded without failing calls */
+static uint64_t of_zip; /* fingerprint of the zip file's dataset */
 static dg_err unzip(void)
 {
     const dg_dataset_options all = {.dir = temp_path("a.zip"), .size = 8, .channels = 3, .threads = 1};
@@ -106,11 +107,11 @@ static void is_unzipped(dg_err e)
 
 static blob bytes;
 static dg_image image, fitted;
-static int way; /* index of the decoding method */
+static int way;
 static struct {
     dg_err e;
     uLong crc;
-} truth; /* results of decoding without failing calls */
+} truth; /* results without failing calls */
 
 static dg_err decode(void)
 {
@@ -139,7 +140,6 @@ static void is_decoded(dg_err e)
     dg_image_free(&fitted);
 }
 
-/* Decodes every file of a fuzzing corpus with failing calls. */
 static long decode_all(const char *below)
 {
     long failures = 0;
@@ -171,7 +171,7 @@ static bool made(void)
     setenv("TMPDIR", temp_dir, 1);
     if (!machine_up(&a, &tiny, DG_F32, true)) return false;
     dg_checkpoint_info begun = machine_info(&a, 0);
-    begun.config = names; /* any config text */
+    begun.config = names;
     return DG_WORKS(machine_save(&a, &begun, temp_path("a.safetensors")));
 }
 

@@ -1,5 +1,4 @@
-/* Only files with a mark of dcgan may be replaced. Also tested: truncated and damaged files, messages, and CSV
- * fields. */
+/* Tests that only files with a mark of dcgan may be replaced. */
 #include "host/files/replace.h"
 
 #include <fcntl.h>
@@ -14,7 +13,7 @@
 
 static char path[600];
 
-/* Returns the kind of dcgan file at `path`. Sets *whole to the length of the shortest prefix that reveals the kind. */
+/* Returns which kind of dcgan file is at `path`. Sets *whole to the shortest length that reveals the kind. */
 static dg_made kind_here(size_t *whole)
 {
     size_t n;
@@ -22,7 +21,7 @@ static dg_made kind_here(size_t *whole)
     const dg_made kind = data ? dg_made_kind(data, n) : DG_MADE_BY_OTHERS;
     *whole = 0;
     for (size_t i = 1; data && i <= n && i < 3000; i++) {
-        char *exact = malloc(i); /* exact size, so that a sanitizer detects reads past the end */
+        char *exact = malloc(i); /* a sanitizer detects reads past a buffer of the exact size */
         memcpy(exact, data, i);
         const dg_made part = dg_made_kind(exact, i);
         free(exact);
@@ -61,7 +60,7 @@ static void kinds(void)
         {{{"format", "dcgan-checkpoint-1"}, {"step", "0"}}, DG_MADE_IMPORT},
         {{{"format", "dcgan-checkpoint-1"}, {"step", "07"}}, DG_MADE_CHECKPOINT},
         {{{"format", "dcgan-checkpoint-1"}, {"step", "0"}, {"classes", "a\n\"b\\\n"}}, DG_MADE_IMPORT_CLASSIFIER},
-        {{{"note", "\",\"format\":\"dcgan-z-1"}}, DG_MADE_BY_OTHERS}, /* a metadata value that resembles dcgan's mark */
+        {{{"note", "\",\"format\":\"dcgan-z-1"}}, DG_MADE_BY_OTHERS}, /* metadata that resembles dcgan's mark */
         {{{"format", "pt"}}, DG_MADE_BY_OTHERS},
         {{{NULL, NULL}}, DG_MADE_BY_OTHERS},
     };

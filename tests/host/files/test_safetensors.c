@@ -1,4 +1,4 @@
-/* The safetensors container: only valid files are accepted. */
+/* Tests that the reader accepts only valid safetensors files. */
 #include "host/files/safetensors.h"
 #include "damage.h"
 #include "test.h"
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <zlib.h>
 
-/* Writes a file to `out`: length field, header, and n bytes of data (0, 1, 2, ...). */
+/* Writes a safetensors file to `out`: length field, header, and n data bytes 0, 1, 2, ... Returns its size. */
 static size_t raw(unsigned char *out, const char *header, size_t n)
 {
     size_t h = strlen(header);
@@ -27,7 +27,7 @@ static dg_err read_it(const void *data, size_t n)
     return e;
 }
 
-/* Checks that a safetensors file is refused with a reason that contains `why`, or accepted if `why` is NULL. */
+/* Checks that a file is refused with a reason that contains `why`, or accepted if `why` is NULL. */
 static void reads(const void *data, size_t n, const char *why)
 {
     check_refusals(&(refusal){why, data, n, 0}, 1, read_it, DG_IO, NULL, 0);
@@ -39,14 +39,14 @@ static void reads(const void *data, size_t n, const char *why)
 static const struct {
     const char *header;
     size_t data;
-    const char *why; /* part of the expected reason; NULL: accepted */
+    const char *why; /* part of the reason, or NULL if the file is accepted */
 } cases[] = {
     {"{\"a\":" T("F32", "[2]", "[0,8]") "}", 8, NULL},
     {"{\"a\":" T("F32", "[2]", "[0,8]") "}   \n\t\r ", 8, NULL},
     {" {\"a\":" T("F32", "[2]", "[0,8]") "}", 8, "begin with {"},
     {"\xef\xbb\xbf{\"a\":" T("F32", "[2]", "[0,8]") "}", 8, "begin with {"},
     {"{ \"a\" : { \"dtype\" : \"I64\" , \"shape\" : [ ] , \"data_offsets\" : [ 0 , 8 ] } }", 8, NULL},
-    {"{\"b\":" T("U8", "[3]", "[8,11]") ",\"a\":" T("F64", "[1]", "[0,8]") "}", 11, NULL}, /* tensors in any order */
+    {"{\"b\":" T("U8", "[3]", "[8,11]") ",\"a\":" T("F64", "[1]", "[0,8]") "}", 11, NULL}, /* any order of tensors */
     {"{\"__metadata__\":{},\"a\":" T("U8", "[1]", "[0,1]") "}", 1, NULL},
     {"{\"__metadata__\":{\"k\":\"\\u00e9\\n\\\"\xc3\xa9\"},\"a\":" T("U8", "[1]", "[0,1]") "}", 1, NULL},
     {"{\"a\":" T("U8", "[1,1,1,1,1,1,1,1]", "[0,1]") "}", 1, NULL},
@@ -81,7 +81,8 @@ static const struct {
     {"{\"b\":" T("F32", "[1]", "[4,8]") ",\"z\":" T("F32", "[0]", "[4,4]") ",\"a\":" T("F32", "[1]", "[0,4]") "}", 8,
      NULL},
     {"{\"a\":" T("F32", "[99999999999,0]", "[0,0]") "}", 0, NULL},
-    {"{\"u\":" T("U8", "[1]", "[0,1]") ",\"a\":" T("F32", "[1]", "[1,5]") "}", 5, NULL}, /* unaligned: accepted */
+    {"{\"u\":" T("U8", "[1]", "[0,1]") ",\"a\":" T("F32", "[1]", "[1,5]") "}", 5,
+     NULL}, /* unaligned data is accepted */
     {"{\"__metadata__\":null,\"a\":" T("F32", "[2]", "[0,8]") "}", 8, NULL},
     {"{\"a\":" T("F32", "[2]", "[0,8]") ",\"__metadata__\":{\"k\":\"v\"}}", 8, NULL},
     {"{\"a\":nul}", 8, "neither text nor"},
@@ -101,7 +102,7 @@ static const struct {
     {"{\"a\":" T("F32", "[[2]]", "[0,8]") "}", 8, "too deep"},
     {"{\"a\":" T("F32", "2", "[0,8]") "}", 8, "no shape"},
     {"{\"a\":" T("F32", "[4294967296,4294967296]", "[0,8]") "}", 8, "larger than any file"},
-    /* the product of the dimensions wraps to 0 */
+    /* The product of the dimensions wraps to 0. */
     {"{\"a\":" T("F32", "[2147483648,2147483648]", "[0,0]") "}", 8, "larger than any file"},
     {"{\"a\":" T("F32", "[4503599627370497,4096]", "[0,0]") "}", 8, "larger than any file"},
     {"{\"a\":" T("U8", "[1,1,1,1,1,1,1,1,1]", "[0,1]") "}", 1, "more than 8 dimensions"},
@@ -212,7 +213,6 @@ static void test_limits(void)
     free(file);
 }
 
-/* The header's checksum is valid, but the checksum of a tensor is missing. */
 static void test_missing_checksum(void)
 {
     const char *const tensor_crc[] = {",\"crc32.a\":\"d202ef8d\"", "", ",\"crc32.b\":\"d202ef8d\"",
@@ -262,7 +262,7 @@ static void test_memory(void)
             dg_st *st;
             DG_CHECK(dg_st_parse(file, raw(file, header, 0), "big", 0, &st) == DG_IO);
         }
-    /* The largest permitted header. */
+    /* The largest accepted header. */
     size_t n = (size_t)sprintf(header, "{\"__metadata__\":{\"x\":\"\"");
     for (int i = 0; i < 4096; i++) n += (size_t)sprintf(header + n, ",\"k%d\":\"v\"", i);
     n += (size_t)sprintf(header + n, "}");
@@ -274,7 +274,7 @@ static void test_memory(void)
     DG_CHECKF(dg_st_parse(whole, raw(whole, header, 4096), "full", 0, &st) == DG_OK && dg_st_count(st) == 4096, "%s",
               dg_message());
     int wrong = 0;
-    for (int i = 0; st && i < 4096; i++) { /* all tensors are at multiples of 8 and have their values */
+    for (int i = 0; st && i < 4096; i++) {
         char name[16];
         sprintf(name, "t%d", i);
         const dg_st_tensor *t = dg_st_find(st, name);

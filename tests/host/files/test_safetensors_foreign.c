@@ -1,4 +1,4 @@
-/* Safetensors files of other programs: tensor names, and values of each type. */
+/* Tests tensor names and value types of safetensors files from other programs. */
 #include <math.h>
 #include <stdint.h>
 
@@ -36,7 +36,7 @@ static void names(void)
     }
 }
 
-/* Reads each of the 65,536 values of a 16-bit type. */
+/* Compares all 65,536 values of each 16-bit type. */
 static void values(void)
 {
     enum { N = 65536 };
@@ -60,7 +60,7 @@ static void values(void)
     DG_CHECK(dg_st_narrow_type("F32") == DG_ST_SAME && dg_st_narrow_type("F8_E5M2") == DG_ST_SAME);
 }
 
-/* The reader refuses weight files of other formats. Its message contains a line of Python that converts the file. */
+/* Weight files of other formats are refused. The message contains a line of Python that converts the file. */
 static void other_files(void)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* Safetensors files written by dcgan are read back, and are refused after any damage. */
+/* Tests that safetensors files written by dcgan can be read back, and are refused after any damage. */
 #include "host/files/safetensors_internal.h"
 #include "damage.h"
 #include "tempdir.h"
@@ -28,7 +28,7 @@ static void test_round_trip(void)
         DG_CHECK(dg_st_write(path, tensors, 5, metas, 3, checked) == DG_OK);
         DG_CHECK(dg_st_write(again, tensors, 5, metas, 3, checked) == DG_OK);
         char *a = temp_slurp(path, NULL);
-        DG_CHECK(same_file(path, again) && (unsigned char)a[0] % 8 == 0); /* tensor data starts at a multiple of 8 */
+        DG_CHECK(same_file(path, again) && (unsigned char)a[0] % 8 == 0); /* the header's length is a multiple of 8 */
         free(a);
         dg_st *st;
         dg_err e = dg_st_read(path, checked ? DG_ST_CHECKED : 0, &st);
@@ -52,7 +52,7 @@ static void test_round_trip(void)
         dg_st_free(st);
         if (!checked) DG_REFUSED(dg_st_read(path, DG_ST_CHECKED, &st), DG_IO, "checksums");
     }
-    /* Tensors given in any order are aligned to their types in the file, because PyTorch requires this alignment. */
+    /* In the file, tensors are aligned to their types, because PyTorch requires this. */
     size_t n;
     char *a = temp_slurp(temp_path("a.safetensors"), &n);
     cJSON *root = cJSON_ParseWithLength(a + 8, (size_t)(unsigned char)a[0] + 256u * (unsigned char)a[1]);
@@ -116,7 +116,7 @@ static void test_write_refuses(void)
     DG_CHECK(dg_st_read(path, 0, &st) == DG_IO && !st && strstr(dg_message(), path));
 }
 
-static int flags; /* flags for dg_st_read */
+static int flags; /* for dg_st_read */
 static dg_err read_it(const void *data, size_t n)
 {
     dg_st *st;
@@ -126,7 +126,7 @@ static dg_err read_it(const void *data, size_t n)
     return e;
 }
 
-/* Every truncation, every longer file and every single-bit flip of a dcgan file is refused. */
+/* No truncated file, longer file or file with a flipped bit is accepted. */
 static void test_every_damage(void)
 {
     const char *path = temp_path("tiny.safetensors");
@@ -138,7 +138,7 @@ static void test_every_damage(void)
         const accepted a = damage(file, n, n, read_it, DG_IO);
         DG_CHECKF(!a.cuts && !a.flips, "%ld truncations and %ld flipped bits accepted", a.cuts, a.flips);
         for (int c = 0; c < 256; c++) {
-            file[n] = (char)c; /* replaces the NUL that temp_slurp appended */
+            file[n] = (char)c;
             DG_CHECKF(read_copy(read_it, file, n + 1) == DG_IO, "byte %d after the end: accepted", c);
         }
     }

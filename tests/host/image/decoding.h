@@ -1,4 +1,4 @@
-/* Helpers for tests of image formats: decode an image in memory and check the result. */
+/* Helpers for tests of image decoders. */
 #ifndef DECODING_H
 #define DECODING_H
 
@@ -11,7 +11,7 @@
 
 static const dg_decode_options plain = {.exif = true};
 
-/* The 2 x 3 image "a b / c d / e f" after each EXIF 2.3 orientation; written by hand. */
+/* The 2 x 3 image "a b / c d / e f" after each EXIF orientation. */
 static const char *const turned[9]
     __attribute__((unused)) = {"", "abcdef", "badcfe", "fedcba", "efcdab", "acebdf", "ecafdb", "fdbeca", "bdface"};
 
@@ -24,7 +24,7 @@ static inline dg_err read_image(const void *data, size_t n)
     return e;
 }
 
-/* Checks that an image is refused with a reason that contains `why`. Frees b. */
+/* Checks that decoding fails with a reason that contains `why`. Frees b. */
 static inline void refused(blob b, const char *why)
 {
     check_refusals(&(refusal){why, (const char *)b.data, b.bytes, 0}, 1, read_image, DG_DATA, NULL, 0);
@@ -39,7 +39,8 @@ static inline int decode_in_child(void *context, char *message)
     return (int)e;
 }
 
-/* Checks that an image is refused with reason `why` (NULL: decoded), within limits of time and memory. Frees b. */
+/* Decodes an image within limits of time and memory. Expects a reason that contains `why`, or success if `why` is
+ * NULL. Frees b. */
 static inline void measured(blob *b, const char *what, const char *why, double seconds, long megabytes)
 {
     child_result r = in_child(decode_in_child, b, (size_t)256 << 20);
@@ -53,7 +54,7 @@ static inline void measured(blob *b, const char *what, const char *why, double s
 
 static inline void refused_at_once(blob b, const char *what, const char *why) { measured(&b, what, why, 0.2, 32); }
 
-/* Path of a file of the public image corpora, which are in a folder next to the checkout. */
+/* Returns the path of a file in the public image corpora, which are in a folder next to the checkout. */
 static inline char *in_corpora(const char *name)
 {
     const char *shared = getenv("DCGAN_SHARED");

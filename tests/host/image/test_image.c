@@ -1,7 +1,7 @@
-/* PNG files of every colour type and depth, and the PngSuite files. */
+/* Tests PNG files of every colour type and depth, and the PngSuite files. */
 #include "decoding.h"
 
-/* Returns sample i of a packed row with `depth` bits per sample. */
+/* Returns sample i of a row with `depth` bits per sample. */
 static unsigned sample(const uint8_t *row, int i, int depth)
 {
     if (depth == 16) return (unsigned)row[2 * i] << 8 | row[2 * i + 1];
@@ -18,7 +18,7 @@ typedef struct {
     int channels;
 } png_case;
 
-/* Computes the expected colour of a pixel as the PNG standard defines it, without libpng. */
+/* Computes the colour of a pixel by the PNG standard, without libpng. */
 static void expected_pixel(const png_case *k, int x, int y, dg_alpha alpha, uint8_t rgb[4])
 {
     const uint8_t *row = k->rows + (size_t)y * k->row;
@@ -47,7 +47,7 @@ static void expected_pixel(const png_case *k, int x, int y, dg_alpha alpha, uint
 static void check_case(const png_case *k, const char *what)
 {
     blob b = png_by_libpng(&k->s, k->rows);
-    for (int way = 0; way < 6; way++) { /* three treatments of alpha, each with three and with four output channels */
+    for (int way = 0; way < 6; way++) { /* three treatments of alpha, with 3 and with 4 channels */
         dg_image im;
         const int C = way < 3 ? 3 : 4;
         const dg_alpha alpha = (dg_alpha)(way % 3);
@@ -80,7 +80,7 @@ static void one_type(int colour, int depth, int W, int H, int interlace, int tra
     if (colour == PNG_COLOR_TYPE_PALETTE) k.s.palette = k.palette;
     if (transparent && colour == PNG_COLOR_TYPE_PALETTE) k.s.trans = k.trans;
     if (transparent && (colour == PNG_COLOR_TYPE_GRAY || colour == PNG_COLOR_TYPE_RGB)) {
-        int last = W * H > 1 ? 1 : 0; /* the transparent colour occurs in the image */
+        int last = W * H > 1 ? 1 : 0; /* a sample that occurs in the image */
         const uint8_t *p = k.rows;
         k.key.gray = (png_uint_16)sample(p, W > 1 ? last : 0, depth);
         k.key.red = (png_uint_16)sample(p, 0, depth);
@@ -170,7 +170,7 @@ static void orientation(void)
             blob_free(&b);
             blob_free(&exif);
         }
-    for (int i = 0; i < 3; i++) { /* EXIF with a wrong checksum, two orientations, or an orientation that is text */
+    for (int i = 0; i < 3; i++) { /* a wrong checksum, two orientations, or an orientation of type text */
         blob exif = exif_block(0, 6);
         if (i) exif.data[i == 1 ? 26 : 24] = 2;
         blob b = six_pixels(&exif, 0);
@@ -179,11 +179,11 @@ static void orientation(void)
         blob_free(&b);
         blob_free(&exif);
     }
-    /* truncated or damaged EXIF: the decoder gives an orientation and stays inside of the EXIF block */
+    /* Decoding must succeed with truncated or damaged EXIF. */
     blob whole = exif_block(0, 6);
     for (size_t n = 0; n < whole.bytes; n++) {
         blob cut = {whole.data, n, n}, b = six_pixels(&cut, 0);
-        /* the orientation is in bytes 30 and 31 of the EXIF block, and its entry ends at byte 33 */
+        /* The entry of the orientation ends at byte 33. */
         check_orientation(&b, n >= 34 ? 6 : 1, "cut", &plain);
         blob_free(&b);
         for (int bit = 0; bit < 8; bit++) {
@@ -223,7 +223,7 @@ static void grey(void)
 {
     uint8_t p[] = {255, 0, 0, 0, 255, 0, 0, 0, 255, 200, 200, 200, 1, 2, 3, 255, 255, 255};
     dg_image im = {.W = 6, .H = 1, .C = 3, .pixels = p};
-    dg_image_grey(&im); /* grey values of PIL's convert('L') */
+    dg_image_grey(&im); /* equals PIL's convert('L') */
     static const uint8_t want[] = {76, 150, 29, 200, 2, 255};
     DG_CHECK(im.C == 1 && !memcmp(im.pixels, want, 6));
     dg_image_grey(&im);
@@ -232,7 +232,7 @@ static void grey(void)
 
 static const struct {
     const char *name;
-    uint32_t crc; /* CRC of W, H and the pixels with alpha dropped, on white and on black */
+    uint32_t crc; /* CRC-32 of width, height and the pixels: without alpha, on white and on black */
 } suite[] = {
 #include "pngsuite_expected.h"
 };
@@ -240,7 +240,7 @@ static const struct {
 static const char *const bad[] = {"xc1n0g08", "xc9n2c08", "xcrn0g04", "xcsn0g01", "xd0n2c08", "xd3n2c08", "xd9n2c08",
                                   "xdtn0g01", "xhdn0g08", "xlfn0g04", "xs1n0g01", "xs2n0g01", "xs4n0g01", "xs7n0g01"};
 
-/* Decoded pixels equal Pillow's bit for bit. For 16-bit grey, which Pillow clips, this test expects the high byte. */
+/* Decoded pixels must equal Pillow's bit for bit. For 16-bit grey, which Pillow clips, the high byte is expected. */
 static void png_suite(void)
 {
     const int good = (int)(sizeof suite / sizeof *suite), all = good + (int)(sizeof bad / sizeof *bad);

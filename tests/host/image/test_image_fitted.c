@@ -1,5 +1,5 @@
-/* Decoding and resizing an image row by row gives equal bits to decoding the whole image and resizing it. Decoding
- * needs memory for a band of rows, unless the image is interlaced. */
+/* Decoding and resizing an image row by row must give the same bits as decoding the whole image first. It needs
+ * memory for only a few rows unless the image is interlaced. */
 #include "decoding.h"
 
 #include <ftw.h>
@@ -7,7 +7,7 @@
 
 static int compared, taken;
 
-/* Decodes one file as a whole and row by row. Both methods must refuse the file, or give the same pixels and sizes. */
+/* Decodes a file as a whole and row by row. Both methods must refuse the file, or give the same pixels and sizes. */
 static void compare(const blob *b, const char *what, const dg_decode_options *o, const dg_fitting *f)
 {
     dg_decode_options keep = *o;
@@ -107,7 +107,7 @@ static int fit_in_child(void *context, char *message)
     return (int)e;
 }
 
-/* A white PNG with 1 bit per pixel; orientation 1 to 8. */
+/* Makes a white PNG with 1 bit per pixel and an EXIF orientation. */
 static blob png_huge(int W, int H, int interlace, int orientation)
 {
     uint8_t *rows = calloc((size_t)H, ((size_t)W + 7) / 8);
@@ -116,7 +116,7 @@ static blob png_huge(int W, int H, int interlace, int orientation)
     return png_with_exif(b, exif_block(0, (uint32_t)orientation));
 }
 
-/* Decoding uses far less memory than the declared size of the image, unless the image is interlaced. */
+/* Decoding needs far less memory than the size of the image, unless the image is interlaced. */
 static void memory(void)
 {
     static const struct {

@@ -1,9 +1,9 @@
-/* BMP, GIF and WebP files: pixels, truncated and changed files, and files that declare too large an image. */
+/* Tests BMP, GIF and WebP files: pixels, damaged files, and files that declare too large an image. */
 #include "decoding.h"
 
 enum { W = 7, H = 5 };
 
-/* Returns pixel (x, y) of the test image: 8-bit RGBA, partly transparent. */
+/* Returns pixel (x, y) of the test image as RGBA. */
 static void pixel(int x, int y, uint8_t rgba[4])
 {
     for (int c = 0; c < 3; c++) rgba[c] = (uint8_t)((x * 31 + y * 57 + c * 91) & 0xf8);
@@ -15,7 +15,8 @@ static void little(blob *b, uint32_t v, int n)
     for (int i = 0; i < n; i++) blob_put(b, &(uint8_t){(uint8_t)(v >> 8 * i)}, 1);
 }
 
-/* Makes a BMP file. `masks`: explicit colour masks for 16 or 32 bits per pixel; `down`: the top row is stored first. */
+/* Makes a BMP file. With `masks`, 16 or 32 bits per pixel have explicit colour masks. With `down`, the top row is
+ * stored first. */
 static blob bmp(int bits, bool masks, bool down, int header)
 {
     blob b = {0};
@@ -34,7 +35,7 @@ static blob bmp(int bits, bool masks, bool down, int header)
     for (int i = 20; i < header; i++) little(&b, 0, 1);
     const uint32_t mask[2][4] = {{0xf800, 0x7c0, 0x3e, 1}, {0xff, 0xff00, 0xff0000, 0xff000000}};
     for (int i = 0; masks && i < 4; i++) little(&b, mask[bits == 32][i], 4);
-    for (int i = 0; i < colours; i++) /* palette entry i is the colour (3i, 2i, i) */
+    for (int i = 0; i < colours; i++) /* colour i is (3i, 2i, i) */
         for (int c = 0; c < entry; c++) little(&b, (uint32_t)((c + 1) * i) & 255, 1);
     for (int y = 0; y < H; y++) {
         uint8_t row[4 * W + 4] = {0};
@@ -53,7 +54,7 @@ static blob bmp(int bits, bool masks, bool down, int header)
     return b;
 }
 
-/* The expected pixel of a BMP with this depth. */
+/* Returns the expected pixel of a BMP with this depth. */
 static void expected(int x, int y, int bits, bool alpha, uint8_t out[4])
 {
     pixel(x, y, out);
@@ -98,7 +99,7 @@ static dg_err read_small(const void *data, size_t n)
     return e;
 }
 
-/* An image truncated below `whole` bytes is refused; a changed byte gives an image or an error. Frees b. */
+/* An image truncated below `whole` bytes must be refused. A changed byte must give an image or an error. Frees b. */
 static void damaged(blob b, size_t whole, const char *what, dg_kind kind)
 {
     DG_CHECK(dg_image_kind(b.data, b.bytes) == kind);
@@ -135,7 +136,7 @@ static void test_bmp(void)
         const char *bytes, *why;
     } hostile[] = {{24, 30, 1, "\1", "run-length"},
                    {24, 18, 4, "\xff\xff\xff\x7f", "16384"},
-                   {1, 18, 8, "\0\x3c\0\0\0\x3c\0\0", "the limit is"}}; /* 15,360 x 15,360 */
+                   {1, 18, 8, "\0\x3c\0\0\0\x3c\0\0", "the limit is"}}; /* declares 15,360 x 15,360 */
     for (int i = 0; i < 3; i++) {
         blob b = bmp(hostile[i].bits, false, false, 40);
         memcpy(b.data + hostile[i].at, hostile[i].bytes, hostile[i].n);
@@ -143,7 +144,7 @@ static void test_bmp(void)
     }
 }
 
-/* Makes a GIF in which colour 255 is transparent. The frame leaves the first `left` columns and rows free. */
+/* Makes a GIF in which colour 255 is transparent. The frame does not cover the first `left` columns and rows. */
 static blob gif(bool interlaced, int left)
 {
     uint8_t palette[768], index[W * H];
@@ -172,7 +173,7 @@ static void test_gif(void)
             }
         DG_CHECKF(!wrong, "GIF %d: %s, %d pixels differ", k, e ? dg_message() : "decoded", wrong);
         dg_image_free(&im);
-        /* the last two bytes only mark the end of the GIF frame and file */
+        /* The last two bytes are end marks, which the reader does not need. */
         damaged(b, b.bytes - 2, "GIF", DG_KIND_GIF);
     }
     blob b = gif(false, 0);
@@ -202,14 +203,14 @@ static void test_webp(void)
         damaged(b, b.bytes, "WebP", k / 2 ? DG_KIND_WEBP_ALPHA : DG_KIND_WEBP);
     }
     blob b = webp(true, false);
-    memcpy(b.data + 21, "\xff\xff\xff\x0f", 4); /* 16,384 x 16,384 */
+    memcpy(b.data + 21, "\xff\xff\xff\x0f", 4); /* declares 16,384 x 16,384 */
     refused_at_once(b, "giant header", "the limit is");
 }
 #else
 static void test_webp(void) { refused(blob_of("RIFF\1\2\3\4WEBPVP8 ", 16), "without libwebp"); }
 #endif
 
-/* Decodes an image with each treatment of alpha and checks the reported conversions; frees b. */
+/* Decodes an image with each treatment of alpha and checks which conversions are reported. Frees b. */
 static void does(blob b, unsigned want, const char *what)
 {
     for (int way = 0; way < 6; way++) {
@@ -224,7 +225,6 @@ static void does(blob b, unsigned want, const char *what)
     blob_free(&b);
 }
 
-/* PNG files with rows of bytes 0 and rows of bytes 1. */
 static void does_png(void)
 {
     enum { GREY = PNG_COLOR_TYPE_GRAY, RGB = PNG_COLOR_TYPE_RGB, PALETTE = PNG_COLOR_TYPE_PALETTE };
@@ -250,7 +250,7 @@ static void does_png(void)
         if (s.colour == PALETTE) s.palette = palette;
         does(png_by_libpng(&s, rows), way[i / 2].want, temp_text("PNG %d", i / 2));
     }
-    memset(rows, 255, sizeof rows); /* an alpha channel without transparent pixels */
+    memset(rows, 255, sizeof rows); /* an opaque alpha channel */
     does(png_by_libpng(&(png_spec){.W = W, .H = H, .depth = 8, .colour = 6}, rows), 0, "opaque PNG");
     does(png_with(png_noise(W, H, 1), "acTL", "\0\0\0\2\0\0\0\0", 8), 1u << DG_DID_FRAME, "APNG");
     does(png_with(png_noise(W, H, 1), "acTL", "\0\0\0\1\0\0\0\0", 8), 0, "APNG of one frame");
@@ -278,7 +278,7 @@ static void does_others(void)
     does(gif(false, 0), 1u << DG_DID_ALPHA, "GIF");
     blob b = gif(true, 1), more = gif(true, 1);
     const size_t head = 13 + 3 * 256;
-    b.bytes--; /* removes the end mark of the GIF */
+    b.bytes--; /* removes the end mark */
     blob_put(&b, more.data + head, more.bytes - head);
     does(b, 1u << DG_DID_ALPHA | 1u << DG_DID_FRAME, "GIF of two frames");
     blob_free(&more);

@@ -1,7 +1,7 @@
-/* PNG files that are damaged, very large, or declare too large a size. */
+/* Tests PNG files that are damaged, very large, or declare too large a size. */
 #include "decoding.h"
 
-/* In a PNG without ancillary chunks a checksum covers every byte, so no damaged file is accepted. */
+/* Checksums cover every byte of these PNG files, so no damaged file is accepted. */
 static void damaged(void)
 {
     static const int type[][2] = {{2, 8}, {3, 4}, {0, 16}};
@@ -15,13 +15,13 @@ static void damaged(void)
         const accepted a = damage(b.data, b.bytes, b.bytes, read_image, DG_DATA);
         DG_CHECKF(!a.cuts && !a.flips, "%ld truncations and %ld flipped bits accepted", a.cuts, a.flips);
         DG_CHECK(!read_image(b.data, b.bytes));
-        blob_put(&b, "trailing bytes", 14); /* bytes after the end of an image are common and harmless */
+        blob_put(&b, "trailing bytes", 14); /* many PNG files have bytes after their end */
         DG_CHECK(!read_image(b.data, b.bytes));
         blob_free(&b);
     }
 }
 
-/* A PNG of 57 bytes whose chunk declares a gigabyte. */
+/* A PNG of 57 bytes has a chunk that declares up to 4 GiB. */
 static void bombs(void)
 {
     static const char *const name[] = {"tEXt", "zTXt", "iTXt", "sPLT", "sCAL", "pCAL", "iCCP", "eXIf",
@@ -39,7 +39,7 @@ static void bombs(void)
         }
 }
 
-/* Makes a PNG image of zeros. */
+/* Makes a PNG whose samples are 0. */
 static blob png_zeros(uint32_t W, uint32_t H, int depth, int colour, int interlace)
 {
     static const int channels[7] = {1, 0, 3, 1, 2, 0, 4};
@@ -87,9 +87,9 @@ static void giants(void)
     static const struct {
         uint32_t W, H;
         int depth, colour, interlace;
-        const char *why; /* expected reason, or NULL if the image is decoded within 5 s and 240 MB */
+        const char *why; /* expected reason; NULL if decoding succeeds within 5 s and 240 MB */
     } huge[] = {
-        {10000, 10000, 1, 0, 0, "the limit is"}, {8000, 8000, 1, 0, 0, NULL}, /* the largest accepted image: 183 MiB */
+        {10000, 10000, 1, 0, 0, "the limit is"}, {8000, 8000, 1, 0, 0, NULL}, /* largest accepted image, of 183 MiB */
         {8000, 8000, 8, 6, 1, "MiB to decode"},  {5000, 5000, 16, 6, 1, NULL}, {16384, 4096, 8, 3, 0, NULL},
     };
     for (size_t i = 0; i < sizeof header / sizeof *header; i++)
@@ -102,7 +102,7 @@ static void giants(void)
         DG_CHECKF(i || b.bytes < 20000, "%s", what);
         measured(&b, what, huge[i].why, huge[i].why ? 0.2 : 5, huge[i].why ? 32 : 240);
     }
-    /* Compressed text chunks that would unpack to 60 MB are not unpacked. */
+    /* Text chunks that would unpack to 60 MB are not unpacked. */
     static const struct {
         const char *name, *before;
         size_t n;
@@ -132,7 +132,7 @@ static void limits(void)
     blob_free(&b);
     refused(png_with(png_of(1, 1, 8, 2, "\0\1\2\3", 4), "CRIT", "x", 1), "CRIT");
     refused(png_of(1, 1, 8, 3, "\0\1", 2), "PLTE");
-    refused(png_of(2, 2, 8, 2, "\0\1\2\3", 4), "PNG: "); /* too few bytes of pixels */
+    refused(png_of(2, 2, 8, 2, "\0\1\2\3", 4), "PNG: "); /* too few pixels */
     refused(png_of(1, 1, 8, 2, "\0\1\2\3\0\1\2\3", 8), "PNG: ");
 }
 

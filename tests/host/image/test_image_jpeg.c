@@ -1,7 +1,7 @@
-/* JPEG files of every kind: complete, damaged and hostile. */
+/* Tests JPEG files of every kind, damaged files, and files that are slow to decode. */
 #include "decoding.h"
 
-/* Decodes a JPEG by libjpeg's simplest calls. Colours follow T.871, and CMYK is inverted as by Adobe. */
+/* Decodes a JPEG by libjpeg. Colours follow T.871, and CMYK is inverted as in Adobe's files. */
 static uint8_t *by_the_book(const blob *b, int W, int H, int C)
 {
     struct jpeg_decompress_struct d;
@@ -74,7 +74,7 @@ static void matrix(void)
     DG_CHECK(files == 240);
 }
 
-/* Compares decoded colours with known values, because a round trip would not detect swapped or inverted channels. */
+/* Compares colours with known values. A comparison with libjpeg would not detect swapped or inverted channels. */
 static void colours(void)
 {
     static const struct {
@@ -83,7 +83,7 @@ static void colours(void)
         {{255, 255, 255, 255}, {255, 255, 255}}, /* CMYK is stored as 255 - ink */
         {{0, 255, 255, 255}, {0, 255, 255}},     {{255, 0, 255, 255}, {255, 0, 255}},
         {{255, 255, 0, 255}, {255, 255, 0}},     {{255, 255, 255, 0}, {0, 0, 0}},
-        {{255, 128, 64, 128}, {128, 64, 32}},    {{250, 10, 60}, {250, 10, 60}}, /* RGB instead of CMYK */
+        {{255, 128, 64, 128}, {128, 64, 32}},    {{250, 10, 60}, {250, 10, 60}}, /* RGB */
     };
     for (int i = 0; i < 13; i++) {
         const int C = i == 12 ? 3 : 4;
@@ -102,7 +102,7 @@ static void colours(void)
     }
 }
 
-/* Decodes six patches a b / c d / e f of 16 x 16 pixels after each EXIF 2.3 orientation. */
+/* Decodes six patches of 16 x 16 pixels after each EXIF orientation. */
 static void orientation(void)
 {
     uint8_t rows[32 * 48];
@@ -137,17 +137,17 @@ static void damaged(void)
         DG_CHECK(!read_image(b.data, b.bytes));
         const accepted a = damage(b.data, b.bytes, b.bytes, read_image, DG_DATA);
         DG_CHECKF(!a.cuts, "coding %d: %ld truncations accepted", coding, a.cuts);
-        /* JPEG has no checksum, so some of the changed files must be accepted */
+        /* JPEG has no checksum, so some damaged files must be accepted. */
         DG_CHECKF(a.flips && a.flips < 8 * (long)b.bytes, "%ld of %zu flipped bits accepted", a.flips, 8 * b.bytes);
         blob_put(&b, "trailing bytes", 14); /* many phones append bytes to a JPEG */
         DG_CHECK(!read_image(b.data, b.bytes));
-        blob_insert(&b, 20, "\0\0\0", 3); /* padding bytes between JPEG segments, after SOI and JFIF's APP0 */
+        blob_insert(&b, 20, "\0\0\0", 3); /* padding after the APP0 segment */
         DG_CHECK(!read_image(b.data, b.bytes));
         blob_free(&b);
     }
 }
 
-/* Returns the offset of the segment with this JPEG marker. */
+/* Returns the offset of the segment with this marker. */
 static size_t segment(const blob *b, int marker)
 {
     for (size_t i = 2; i + 1 < b->bytes; i++)
@@ -181,8 +181,8 @@ static void unsupported(void)
     blob_free(&b);
 }
 
-/* Adds scans without any coefficient of the first component. A scan has only a few bytes, but the decoder visits every
- * block. A run of 2^k + r empty blocks is coded as symbol k (4 bits) and r in k bits (T.81, G.1.2.2). */
+/* Adds scans that have only a few bytes, although the decoder visits every block. A run of 2^k + r empty blocks is
+ * coded as symbol k (4 bits) and r in k bits (T.81, G.1.2.2). */
 static void add_scans(blob *b, int scans, int blocks)
 {
     blob scan = {0}, all = {0};
@@ -198,7 +198,7 @@ static void add_scans(blob *b, int scans, int blocks)
         left -= run;
         bits = bits << (4 + bit) | (uint64_t)bit << bit | (uint64_t)(run - (1 << bit));
         n += 4 + bit;
-        if (left <= 0 && n % 8) { /* fill the last byte of the scan with ones */
+        if (left <= 0 && n % 8) { /* fill the last byte with ones */
             int fill = 8 - n % 8;
             bits = bits << fill | ((1u << fill) - 1);
             n += fill;
@@ -215,7 +215,7 @@ static void add_scans(blob *b, int scans, int blocks)
     blob_free(&all);
 }
 
-/* Makes a JPEG file whose header declares another size: `sides` is H and W, two bytes each. */
+/* Makes a JPEG file whose header declares another size. `sides` has height and width of two bytes each. */
 static blob with_sides(bool progressive, const char *sides)
 {
     uint8_t *rows = smooth_rows(16, 16, 3, 1, 0);
@@ -232,13 +232,13 @@ static void hostile(void)
                                             {"\x40\x01\x00\x01", "16384"},
                                             {"\x40\x00\x40\x00", "the limit is"}};
     for (int i = 0; i < 6; i++) refused_at_once(with_sides(i % 2, header[i / 2][0]), "giant header", header[i / 2][1]);
-    /* a progressive 8000 x 8000 image would need 366 MiB of coefficients */
+    /* The coefficients of a progressive 8000 x 8000 image would need 366 MiB. */
     refused_at_once(with_sides(true, "\x1f\x40\x1f\x40"), "large progressive header", "MiB to decode");
     blob b = with_sides(true, "\0\x10\0\x10");
     add_scans(&b, 80000, 4);
     refused_at_once(b, "80,000 scans", "more than 100 scans");
 
-    /* The slowest accepted JPEG: the maximum number of coefficients, and 100 scans over them. */
+    /* The slowest accepted JPEG has the maximum number of coefficients and 100 scans. */
     uint8_t *rows = calloc(5600, 5600);
     const jpeg_spec s = jpeg_coded(jpeg_grey(5600, 5600, 50), 1, 0);
     b = jpeg_by_libjpeg(&s, rows);

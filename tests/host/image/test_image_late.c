@@ -1,11 +1,10 @@
-/* An image whose decoding exceeds the time limit is refused. The test replaces the CPU clock. */
+/* Tests that decoding stops at its time limit, with a simulated CPU clock. */
 #include "decoding.h"
 
 #include <time.h>
 
-static double now, pace; /* seconds: the current CPU time, and its increase per query */
+static double now, pace; /* CPU time in seconds, and its increase per query */
 
-/* Replaces the C library's clock_gettime. */
 int clock_gettime(clockid_t id, struct timespec *t)
 {
     (void)id;

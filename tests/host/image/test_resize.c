@@ -1,4 +1,4 @@
-/* Resizing gives the same bits as Pillow (tests/host/image/resize_expected.h). */
+/* Compares resized images with Pillow bit for bit (tests/host/image/resize_expected.h). */
 #include "host/image/image.h"
 #include "child.h"
 #include "make_image.h"
@@ -61,7 +61,7 @@ static void thousand_pairs(void)
     }
 }
 
-/* An image of one colour keeps this colour, and nothing is written outside of the output buffer. */
+/* An image of one colour keeps its colour. */
 static void flat(void)
 {
     for (int v = 0; v < 256; v += 51) {
@@ -72,7 +72,7 @@ static void flat(void)
         for (int i = 0; i < 64 * 5 * 3; i++) wrong += out.pixels[i] != v;
         DG_CHECKF(!wrong, "value %d: %d pixels differ", v, wrong);
         dg_image_free(&out);
-        /* the padded output has 5 rows of image pixels between bars of 6 and 5 rows */
+        /* The image has 5 rows between bars of 6 and 5 rows. */
         DG_CHECK(!dg_image_fit(&in, 16, DG_FIT_PAD, DG_RESIZE_BILINEAR, &out));
         for (int y = 0; y < 16; y++) DG_CHECK(out.pixels[3 * 16 * y + 24] == (y >= 6 && y < 11 ? v : 0));
         dg_image_free(&out);
@@ -80,7 +80,7 @@ static void flat(void)
     }
 }
 
-/* Each output pixel equals the source pixel at its centre, as with PIL's NEAREST. */
+/* Each output pixel equals the source pixel at its centre, as PIL's NEAREST. */
 static void nearest(void)
 {
     uint8_t row[] = {10, 20, 30};
@@ -97,10 +97,10 @@ static void nearest(void)
     }
 }
 
-/* Resizing with four channels: a transparent pixel adds no colour to its neighbours and becomes white. */
+/* A transparent pixel adds no colour to its neighbours and becomes white. */
 static void transparent(void)
 {
-    uint8_t pixels[] = {200, 40, 0, 255, 0, 255, 0, 0, /* pixels: opaque | transparent */
+    uint8_t pixels[] = {200, 40, 0, 255, 0, 255, 0, 0, /* each row: an opaque and a transparent pixel */
                         200, 40, 0, 255, 9, 9,   9, 0};
     static const uint8_t half[] = {200, 40, 0, 128}, hidden[] = {255, 255, 255, 0};
     dg_image in = {.W = 2, .H = 2, .C = 4, .pixels = pixels}, out;
@@ -128,7 +128,8 @@ static int long_thin(void *context, char *message)
 
 static void extremes(void)
 {
-    static int side[][2] = {{16384, 1}, {1, 16384}}; /* resized row by row: the whole image would need 3 GiB */
+    /* these images are resized row by row, because the whole image would need 3 GiB */
+    static int side[][2] = {{16384, 1}, {1, 16384}};
     for (int i = 0; i < 2; i++) {
         child_result r = in_child(long_thin, side[i], (size_t)256 << 20);
         DG_CHECKF(r.code == 0, "%d x %d: %d %s", side[i][0], side[i][1], r.code, r.message);

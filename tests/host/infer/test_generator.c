@@ -1,4 +1,4 @@
-/* A generator opened from a checkpoint gives the same images for any batch size. Unsuitable checkpoints are refused. */
+/* Tests that a generator gives the same images for any batch size, and that unsuitable checkpoints are refused. */
 #include "host/infer/generator.h"
 #include "host/infer/labeller.h"
 
