@@ -52,10 +52,11 @@ typedef enum {
     DCGAN_NUMBERS = 6 /* NaN or infinity */
 } dcgan_error;
 
-/* Returns the error message of this thread's last failed call; valid until the thread's next failed call. */
+/* Returns the error message of this thread's last failed call. The text is valid until the thread's next failed
+ * call. */
 DCGAN_API const char *dcgan_message(void);
 
-/* Sets the process's warning handler f, while no job runs; any thread may call f. NULL (default) drops warnings. */
+/* Sets the process's warning handler f, while no job runs. Any thread may call f. NULL (default) drops warnings. */
 typedef void dcgan_on_warning(void *context, const char *text);
 DCGAN_API void dcgan_set_warnings(dcgan_on_warning *f, void *context);
 
@@ -71,7 +72,7 @@ typedef struct {
     int threads;           /* CPU threads; if 0, OMP_NUM_THREADS, else every core that the process may use */
 } dcgan_device;
 
-DCGAN_API dcgan_error dcgan_open(const dcgan_device *d, dcgan_backend **out); /* d NULL: the defaults */
+DCGAN_API dcgan_error dcgan_open(const dcgan_device *d, dcgan_backend **out); /* if d is NULL, the defaults apply */
 DCGAN_API const char *dcgan_backend_name(const dcgan_backend *b);             /* "cpu, 2 threads, avx512" */
 DCGAN_API void dcgan_close(dcgan_backend *b);                                 /* free the backend's jobs first */
 
@@ -99,7 +100,7 @@ DCGAN_API dcgan_error dcgan_write_png(const char *path, const uint8_t *pixels, i
 typedef struct {
     const char *model;   /* name of a built-in model, or a model file; default "dcgan64-paper" */
     int batch;           /* 64 */
-    int flip, drop_last; /* flip 1: mirror images at random; drop_last 1: leave out a short last batch */
+    int flip, drop_last; /* flip 1 mirrors images at random; drop_last 1 omits a short last batch */
     uint64_t seed;
     double lr;
     double beta1, beta2, eps;
@@ -122,13 +123,13 @@ DCGAN_API dcgan_error dcgan_train(dcgan_backend *b, const dcgan_training *t, con
 DCGAN_API dcgan_error dcgan_resume(dcgan_backend *b, const char *checkpoint, const dcgan_training *t,
                                    const dcgan_images *p, dcgan_job **out);
 
-/* Runs n optimizer steps; each epoch uses every image once, in random order. DCGAN_NUMBERS: a loss or a weight is NaN
- * or infinite, and only earlier checkpoints are usable. */
+/* Runs n optimizer steps. Each epoch uses every image once, in random order. Returns DCGAN_NUMBERS if a loss or a
+ * weight is NaN or infinite. After this error, only earlier checkpoints are usable. */
 DCGAN_API dcgan_error dcgan_step(dcgan_job *job, int n);
 
-/* Stores a metric of the last step in *value. name: a column of the program's log.csv, such as "loss_d". */
+/* Stores a metric of the last step in *value. `name` is a column of the program's log.csv, such as "loss_d". */
 DCGAN_API dcgan_error dcgan_metric(const dcgan_job *job, const char *name, double *value);
-DCGAN_API const char *dcgan_metric_name(const dcgan_job *job, int i); /* NULL past the last */
+DCGAN_API const char *dcgan_metric_name(const dcgan_job *job, int i); /* NULL after the last metric */
 
 /* Saves a checkpoint atomically. The program dcgan and dcgan_resume() can resume training from the file. */
 DCGAN_API dcgan_error dcgan_save(dcgan_job *job, const char *path);

@@ -1,4 +1,4 @@
-/* Version and features of the build, from version.h, which the Makefile generates. */
+/* Version and features of the build. The Makefile generates version.h. */
 #include "core/base/build_info.h"
 #include "version.h"
 

@@ -10,8 +10,8 @@
 typedef struct {
     const char *root, *controller;
     char path[PATH_MAX];
-    char mount[PATH_MAX]; /* mount point of the cgroup file system, prefixed by `root`; "": none */
-    char group[PATH_MAX]; /* path of the examined cgroup, relative to the mount point */
+    char mount[PATH_MAX]; /* mount point with the prefix `root`, or "" if there is none */
+    char group[PATH_MAX]; /* path of the cgroup relative to the mount point */
     bool second;
 } hierarchy;
 
@@ -71,7 +71,7 @@ static void unescape(char *s)
     *to = 0;
 }
 
-/* True if a cgroup path has a component "..": the cgroup is outside of the process's cgroup namespace. */
+/* A path with a component ".." leads to a cgroup outside of the process's cgroup namespace. */
 static bool leads_out(const char *path)
 {
     for (const char *s = path; (s = strstr(s, "/..")); s += 3)
@@ -111,7 +111,7 @@ static bool take_mount(hierarchy *h, char *line)
     return true;
 }
 
-/* Finds the first mount of the cgroup hierarchy that contains the process's cgroup, or else the last mount. */
+/* Finds the first cgroup mount that contains the process's cgroup, or else the last mount. */
 static bool find(const char *root, const char *controller, hierarchy *h)
 {
     *h = (hierarchy){.root = root, .controller = controller};
@@ -154,7 +154,7 @@ static bool read_text(const hierarchy *h, const char *name, char *text, int size
     return read;
 }
 
-/* Reads a limit from a cgroup file. "max" and, in cgroup version 1, a huge number mean no limit: *out is SIZE_MAX. */
+/* Reads a limit from a cgroup file. *out is SIZE_MAX for "max" and for huge numbers, which mean no limit. */
 static bool read_number(const hierarchy *h, const char *name, size_t *out)
 {
     char text[64], *end;
@@ -167,7 +167,7 @@ static bool read_number(const hierarchy *h, const char *name, size_t *out)
     return true;
 }
 
-/* Returns the sum of the memory.stat values in `name`; a missing name counts 0. */
+/* Returns the sum of the named values in memory.stat. */
 static size_t stat_number(const hierarchy *h, const char *const name[], int names)
 {
     char line[256], *end;
@@ -218,7 +218,7 @@ static void note_second(const hierarchy *h, size_t swap, dg_cgroup_limit *out)
     }
 }
 
-/* In cgroup version 1 memory.memsw.limit_in_bytes limits memory plus swap. hierarchical_memory_limit includes the
+/* In cgroup version 1, memory.memsw.limit_in_bytes limits memory plus swap. hierarchical_memory_limit includes the
  * limits of ancestor cgroups that are invisible to this process. */
 static void note_first(const hierarchy *h, size_t swap, bool child, dg_cgroup_limit *out)
 {

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 typedef struct {
-    size_t all, left; /* left: the limit minus used bytes that cannot be reclaimed */
+    size_t all, left; /* `left` is the limit minus the used bytes that cannot be reclaimed */
     char file[32];    /* name of the cgroup file with the limit */
     char group[160];
 } dg_cgroup_limit;
@@ -16,10 +16,10 @@ typedef struct {
  * limit includes the swap that the cgroup allows. */
 bool dg_cgroup_memory(const char *root, size_t swap, dg_cgroup_limit *out);
 
-/* Finds the limit pids.max under which the fewest threads and processes can be added. */
+/* Finds the cgroup whose pids.max allows the fewest additional threads and processes. */
 bool dg_cgroup_threads(const char *root, dg_cgroup_limit *out);
 
-/* Returns the number of processors that the cgroups' CPU quota (rounded up) and cpuset allow; 0: no limit. */
+/* Returns the number of processors that the CPU quota (rounded up) and the cpuset allow, or 0 for no limit. */
 int dg_cgroup_cores(const char *root);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include <time.h>
 
-/* Monotonic seconds. */
 static inline double dg_clock(void)
 {
     struct timespec t;
@@ -12,7 +11,6 @@ static inline double dg_clock(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Returns the CPU time of all threads of this process in seconds. */
 static inline double dg_cpu_seconds(void)
 {
     struct timespec t;

@@ -10,7 +10,7 @@
 #include <sched.h>
 #include <sys/sysinfo.h>
 
-/* Returns the number of processors in the affinity mask, or -1 if the mask is larger than a cpu_set_t. */
+/* Returns -1 if the affinity mask is larger than a cpu_set_t. */
 static long allowed(void)
 {
     cpu_set_t mine;

@@ -1,10 +1,10 @@
-/* Number of processors and bytes of memory of the machine. */
+/* Processors and memory of the machine. */
 #ifndef DG_CORES_H
 #define DG_CORES_H
 
 #include <stddef.h>
 
-/* Returns the number of processors that affinity mask and cgroups allow this process, at least 1. */
+/* Returns how many processors the affinity mask and the cgroups allow, at least 1. */
 int dg_cores(void);
 
 /* Returns the machine's memory plus swap in bytes, or SIZE_MAX if unknown. */

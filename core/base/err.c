@@ -39,7 +39,7 @@ int dg_printable_bytes(const char *text)
     unsigned c;
     const int n = dg_utf8(text, &c);
     if (n == 0 || c < 0x20 || (c >= 0x7f && c < 0xa0)) return 0;
-    if (c >= 0x2028 && c <= 0x202e) return 0; /* line separators and bidirectional overrides are not printable */
+    if (c >= 0x2028 && c <= 0x202e) return 0; /* line separators and bidirectional controls */
     return c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x2066 && c <= 0x2069) ? 0 : n;
 }
 

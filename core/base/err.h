@@ -5,7 +5,7 @@
  * "batch".
  *
  * A user's mistake returns an error and never aborts the program. An error message says what is wrong, where (file,
- * line, op) and what to do, without a trailing newline or a leading "error:". */
+ * line, op) and what to do. It has no trailing newline and no leading "error:". */
 #ifndef DG_ERR_H
 #define DG_ERR_H
 
@@ -21,26 +21,26 @@ typedef enum {
     DG_NUMBERS = 6, /* NaN or Inf while training */
     DG_LOCKED = 7,
     DG_COLLAPSED = 8 /* {stop-on-collapse} */
-    /* 128 + n: signal n stopped the training run, whose checkpoint was saved (stop.h) */
+    /* 128 + n is the exit code if signal n stopped the training run (stop.h) */
 } dg_err;
 
-/* The string literal `text`, prefixed by "[key] " if dg_message_keys() is true. Tests of the command line compare
- * messages by key, so that the wording can change. Each message key is kebab-case, unique, and used by a test. */
+/* Yields the string literal `text`, with the prefix "[key] " if dg_message_keys() is true. Tests of the command line
+ * compare messages by key, so that the wording can change. Each message key is kebab-case, unique, and used by a
+ * test. */
 #define DG_MSG(key, text) (dg_message_keys() ? "[" key "] " text : text)
 /* True if the environment variable DCGAN_MESSAGE_KEYS is 1. */
 bool dg_message_keys(void);
 
-/* Size limit of a message with its final NUL; longer messages are cut. */
+/* Size of a message with its final NUL. Longer messages are cut. */
 enum { DG_MESSAGE_BYTES = 4096 };
 
 /* Stores this thread's error message, with control characters escaped; errno is preserved. */
 void dg_set_message(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
 
-/* dg_fail(dg_err code, const char *format, ...) stores the error message and returns code. dg_fail is a macro:
- * static analysers of a single file then see that the result is not DG_OK. */
+/* Stores the error message and returns `code`. A macro shows static analysers that the result is not DG_OK. */
 #define dg_fail(code, ...) (dg_set_message(__VA_ARGS__), (dg_err)(code))
 
-/* Copies text to out (size bytes with NUL); replaces each {setting} by the setting's printed name. Returns out. */
+/* Copies text to out (size bytes with NUL), with each {setting} replaced by the setting's printed name. Returns out. */
 char *dg_named_settings(char *out, unsigned long size, const char *text);
 
 /* Sets the prefix of printed setting names (static text): "" by default, "--" in the program. */
@@ -65,7 +65,8 @@ void dg_set_warnings(dg_on_warning *f, void *context);
 char *dg_printable(char *out, unsigned long size, const char *text);
 /* Returns the length in bytes of the character at `text`, or 0 if dg_printable escapes the character. */
 int dg_printable_bytes(const char *text);
-/* Returns the length of the UTF-8 sequence at `text`, or 0 if it is invalid (RFC 3629). *code: its code point. */
+/* Returns the length of the UTF-8 sequence at `text`, or 0 if the sequence is invalid (RFC 3629). Stores the code point
+ * in *code. */
 int dg_utf8(const char *text, unsigned *code);
 
 #endif

@@ -26,7 +26,7 @@ static const dg_output_rule *output_rule;
 void dg_set_output_rule(const dg_output_rule *rule) { output_rule = rule; }
 
 typedef struct {
-    const char *path, *name; /* `path` is as given; `name` is the last component of `real` */
+    const char *path, *name; /* `name` is the last component of `real` */
     const char *real;        /* path, or the target if path is a symbolic link */
     char temp[NAME_MAX + 1];
     const dg_directory *given; /* directory opened by the caller; if NULL, the directory part of `path` */
@@ -41,7 +41,7 @@ static size_t free_bytes(const writer *w, bool *inodes)
     struct statvfs v;
     *inodes = true;
     if (w->dir < 0 || fstatvfs(w->dir, &v)) return 0;
-    *inodes = v.f_files == 0 || v.f_favail > 0; /* f_files = 0: inodes are not counted */
+    *inodes = v.f_files == 0 || v.f_favail > 0; /* f_files is 0 if the file system does not count inodes */
     return (size_t)v.f_bavail * (size_t)v.f_frsize;
 }
 
@@ -65,7 +65,7 @@ static dg_err failed(writer *w, const char *what)
                           : error == EFBIG ? "the file would be larger than ulimit -f or the file system allows"
                           : inodes         ? "the disk is full"
                                            : "the disk has no free inodes";
-        char free_there[64] = ""; /* empty if statvfs rounds `room` up to w->bytes or more, as over NFS */
+        char free_there[64] = ""; /* stays empty if statvfs rounds the free bytes up to w->bytes or more, as over NFS */
         if (room < w->bytes) snprintf(free_there, sizeof free_there, ", but only %zu bytes are free", room);
         return dg_fail(DG_IO,
                        DG_MSG("disk-space",
@@ -103,8 +103,7 @@ static dg_err begin(writer *w, struct stat *old)
         memset(old, 0, sizeof *old);
         return errno == ENOENT ? DG_OK : failed(w, "read its attributes");
     }
-    /* A rename over /dev/null or a FIFO would destroy it. A rename over a symbolic link replaces only the link, and its
-     * target stays unchanged. */
+    /* A rename over /dev/null or a FIFO would destroy it. */
     if (!S_ISREG(old->st_mode) && !S_ISLNK(old->st_mode))
         return dg_fail(DG_IO, DG_MSG("exists-as", "%s: exists and is %s; give another name"), w->path,
                        S_ISDIR(old->st_mode) ? "a directory" : "not a regular file");
@@ -117,7 +116,7 @@ static dg_err begin(writer *w, struct stat *old)
 /* Removes a temporary file unless a living process is writing it; returns true if the file is gone. */
 static bool remove_dead(int dir, const char *name)
 {
-    /* O_RDWR: over NFS flock becomes a byte-range lock, and an exclusive lock needs write access. */
+    /* O_RDWR, because over NFS flock is a byte-range lock, which is exclusive only for a writer. */
     const int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat s, now;
     if (fd < 0) return false;
@@ -209,7 +208,7 @@ static bool is_renamed(const writer *w)
     return same;
 }
 
-/* Checks the file that the rename will replace. *fresh: the output file does not exist yet. */
+/* Checks the file that the rename will replace. *fresh is true if the output file does not exist. */
 static dg_err check_old(writer *w, const dg_chunk *piece, int pieces, bool *fresh)
 {
     *fresh = false;
@@ -222,8 +221,8 @@ static dg_err check_old(writer *w, const dg_chunk *piece, int pieces, bool *fres
     return e;
 }
 
-/* Returns 0, or -1 with errno: EEXIST if another process created the output file after check_old(). Some file systems
- * overwrite such a file. */
+/* Returns 0, or -1 with errno, which is EEXIST if another process created the output file after check_old(). File
+ * systems without RENAME_NOREPLACE overwrite such a file. */
 static int give_name(const writer *w, bool fresh)
 {
 #ifdef RENAME_NOREPLACE
@@ -239,7 +238,6 @@ static int give_name(const writer *w, bool fresh)
 
 static dg_err commit(writer *w, const dg_chunk *piece, int pieces)
 {
-    /* A failed fsync is not repeated, because it marks the pages clean and a second fsync would report success. */
     if (fsync(w->fd)) return failed(w, "sync the file to the disk (fsync)");
     if (w->given && w->given->lock >= 0 && dg_leads_to(w->dir, w->given->lock_name, w->given->lock) == DG_SAME_NO)
         return dg_fail(DG_IO, "%s: not written, because %s was removed", w->path, w->given->lock_name);
@@ -283,7 +281,7 @@ static dg_err write_once(writer w, const dg_chunk *piece, int pieces, int *error
     return e;
 }
 
-enum { TRIES = 4 }; /* tries of a write, with pauses of 10, 40 and 160 ms */
+enum { TRIES = 4 }; /* pauses between tries: 10, 40 and 160 ms */
 
 static dg_err write_file(const writer *w, const dg_chunk *piece, int pieces)
 {

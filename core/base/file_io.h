@@ -1,7 +1,7 @@
 /* Atomic file writes: a file is written to a hidden temporary name in the same directory, fsynced and renamed, and the
- * directory is fsynced. After a failure the old file is unchanged, and the temporary file is removed. The message has
- * the path; for a full disk, also the bytes needed and free. Transient errors are retried with a new temporary file,
- * because a failed fsync marks the pages clean and cannot be repeated (Rebello et al., ATC 2020). */
+ * directory is fsynced. After a failure the old file is unchanged, and the temporary file is removed. The error message
+ * has the path and, for a full disk, the needed and the free bytes. After a transient error, a new temporary file is
+ * written. fsync is not repeated, because a failed fsync marks the pages clean (Rebello et al., ATC 2020). */
 #ifndef DG_FILE_IO_H
 #define DG_FILE_IO_H
 
@@ -11,7 +11,6 @@
 #include <sys/types.h>
 #include "core/base/err.h"
 
-/* Returns a pointer to the part of path after its last slash. */
 const char *dg_last_component(const char *path);
 
 typedef struct {
@@ -21,8 +20,8 @@ typedef struct {
 
 dg_err dg_write_atomic(const char *path, const dg_chunk *piece, int pieces);
 
-/* Callbacks for output paths that the user names. If set, dg_write_atomic writes directly to a FIFO or character
- * device, and replaces the target of a symbolic link. */
+/* Callbacks for output paths that the user names. If a rule is set, dg_write_atomic writes directly to a FIFO or
+ * character device, and replaces the target of a symbolic link. */
 typedef struct {
     /* Returns the descriptor for the path, such as standard output for "-", or -1 if the path names a file. */
     int (*descriptor)(const char *path);
@@ -43,7 +42,8 @@ dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_ch
 
 bool dg_may_pass(int error);
 
-/* Result of comparing a name in `dir` with an open file. DG_SAME_UNKNOWN: stat failed. */
+/* Result of dg_leads_to, which compares `name` in `dir` with the open file `fd`. DG_SAME_UNKNOWN means that stat
+ * failed. */
 typedef enum { DG_SAME_NO, DG_SAME_YES, DG_SAME_UNKNOWN } dg_same;
 dg_same dg_leads_to(int dir, const char *name, int fd);
 
@@ -53,15 +53,16 @@ int dg_sync_directory(int dir);
 /* Removes the temporary files that killed runs left in the open directory. */
 void dg_sweep_temporaries(int dir);
 
-/* Opens the list of names in the open directory `dir`, or returns NULL with errno. The caller calls closedir. */
+/* Opens a directory stream for the open directory `dir`, or returns NULL with errno. The caller calls closedir. */
 DIR *dg_list_directory(int dir);
 
-/* Reads a whole regular file of at most `limit` bytes; never blocks on a FIFO. *data is malloc'd and ends with an
- * additional NUL byte. Every error is DG_IO; the message has the path and the reason. */
+/* Reads a whole regular file of at most `limit` bytes, and never blocks on a FIFO. *data is malloc'd and ends with an
+ * additional NUL byte. Every error is DG_IO. */
 dg_err dg_read_file(const char *path, size_t limit, void **data, size_t *bytes);
-/* Like dg_read_file, for the last component of path in the open directory `dir`; if dir is -1, for path itself. */
+/* Like dg_read_file, but reads the last component of path in the open directory `dir`. If dir is -1, reads path
+ * itself. */
 dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, size_t *bytes);
-/* Like dg_read_file_in, for a file that only dcgan writes: refuses a symbolic link. */
+/* Like dg_read_file_in, but refuses a symbolic link, because only dcgan writes the file. */
 dg_err dg_read_own_in(int dir, const char *path, size_t limit, void **data, size_t *bytes);
 
 /* Reads a file up to its first NUL byte, so that a sparse file is not read as a whole. *bytes is the size of the file.
@@ -70,7 +71,7 @@ dg_err dg_read_text(int dir, const char *path, bool own, size_t limit, void **te
 
 /* Opens a file for dg_read_next, which reads exactly n bytes. The caller closes *fd, which is -1 after an error. */
 dg_err dg_read_open(const char *path, size_t limit, int *fd, size_t *bytes);
-/* Like dg_read_open, in directory `dir` and for a file that only dcgan writes: refuses a symbolic link. */
+/* Like dg_read_open, but opens a file in `dir` that only dcgan writes, and refuses a symbolic link. */
 dg_err dg_read_own_open(int dir, const char *path, size_t limit, int *fd, size_t *bytes);
 dg_err dg_read_next(int fd, const char *path, void *to, size_t n);
 
@@ -79,14 +80,15 @@ ssize_t dg_read_some(int fd, void *to, size_t n);
 
 /* Outputs other than regular files (core/base/file_stream.c): descriptors, FIFOs, devices, symbolic links. */
 
-/* Writes `piece` to an open descriptor. Every error is DG_IO, including a closed pipe, which raises no SIGPIPE. */
+/* Writes the chunks to an open descriptor. Every error is DG_IO. A closed pipe is an error, and raises no SIGPIPE. */
 dg_err dg_stream_to(int fd, const char *path, const dg_chunk *piece, int pieces);
 
-/* If the path is a FIFO or character device, writes `piece`, sets *e and returns true. A block device or a
- * socket is an error. Opening a FIFO blocks until a reader opens the FIFO. */
+/* Writes the chunks to a FIFO or character device, sets *e and returns true. A block device or a socket is an error.
+ * Returns false for other paths. Opening a FIFO blocks until a reader opens it. */
 bool dg_stream_file(const char *path, const dg_chunk *piece, int pieces, dg_err *e);
 
-/* Stores a malloc'd copy of a symbolic link's target, or NULL if path is not a link. DG_IO: no such target. */
+/* Stores a malloc'd copy of a symbolic link's target, or NULL if path is not a link. Returns DG_IO if the target does
+ * not exist. */
 dg_err dg_link_target(const char *path, char **target);
 
 #endif

@@ -1,4 +1,4 @@
-/* Reads regular files: whole, as text or in pieces. The size limit is checked before memory is allocated. */
+/* Reads regular files. The size limit is checked before memory is allocated. */
 #include "core/base/file_io.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ const char *dg_last_component(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Opens a regular file of at most `limit` bytes; never blocks on a FIFO. follow: 0, or O_NOFOLLOW to refuse a link. */
+/* Opens a regular file of at most `limit` bytes without blocking on a FIFO. `follow` is 0 or O_NOFOLLOW. */
 static dg_err open_regular(int dir, const char *path, int follow, size_t limit, int *fd, size_t *bytes)
 {
     const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | follow;

@@ -15,7 +15,7 @@ static int write_all(int fd, const char *at, size_t left)
 {
     while (left) {
         const ssize_t n = write(fd, at, left < 1u << 30 ? left : 1u << 30);
-        if (n < 0 && errno == EAGAIN) { /* another process that shares the descriptor may have set O_NONBLOCK */
+        if (n < 0 && errno == EAGAIN) { /* a process that shares the descriptor may have set O_NONBLOCK */
             (void)poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
             continue;
         }

@@ -18,9 +18,9 @@
 #include <malloc.h>
 #endif
 
-enum { MOST_THREADS = 1024, STACK = 2 << 20 }; /* STACK: bytes of each thread's stack if the address space is limited */
+enum { MOST_THREADS = 1024, STACK = 2 << 20 }; /* STACK: stack bytes of each thread if the address space is limited */
 
-/* Reads a small file without malloc, because the caller reports a failed malloc. */
+/* Uses no malloc, because the caller reports a failed malloc. */
 static bool read_small(const char *path, char *text, size_t size)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -31,7 +31,7 @@ static bool read_small(const char *path, char *text, size_t size)
     return n > 0;
 }
 
-/* Returns a field of /proc/self/statm in bytes. Field 0: address space; field 5: data and stack. */
+/* Returns a field of /proc/self/statm in bytes. Field 0 is the address space. Field 5 is data and stack. */
 static size_t mapped(int field)
 {
     char text[256], *at = text;
@@ -72,7 +72,6 @@ static size_t line_of(const char *text, const char *name)
     return at ? (size_t)strtoull(at + strlen(name), NULL, 10) << 10 : 0;
 }
 
-/* Stores the limit CommitLimit of /proc/meminfo, which applies with vm.overcommit_memory = 2. */
 static void note_promises(dg_memory_limit *out)
 {
     char text[4096];
@@ -140,7 +139,7 @@ static int granted(void)
     return 0;
 }
 
-/* Returns n, or fewer threads if n stacks would use more than a quarter of the remaining address space. */
+/* Returns n, or fewer if the stacks of n threads would use over a quarter of the remaining address space. */
 static int with_stacks(int n)
 {
     size_t all;

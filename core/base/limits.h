@@ -1,4 +1,4 @@
-/* Limits of this process by the machine, cgroups (cgroup.h), getrlimit and a batch system. */
+/* Limits on memory and threads by the machine, cgroups (cgroup.h), getrlimit and a batch system. */
 #ifndef DG_LIMITS_OF_PROCESS_H
 #define DG_LIMITS_OF_PROCESS_H
 
@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 typedef struct {
-    size_t all, left; /* bytes of the limit, bytes still available; SIZE_MAX: unknown */
-    bool addresses;   /* the limit is on the address space, so reserved but unused stacks count */
+    size_t all, left; /* limit in bytes, and bytes still available; SIZE_MAX if unknown */
+    bool addresses;   /* the limit is on the address space, so it counts unused stacks */
     char name[256];   /* "the machine", "ulimit -v", "memory.max of the cgroup /a" */
 } dg_memory_limit;
 
@@ -19,8 +19,9 @@ const char *dg_memory_limit_note(char *out, size_t size);
 /* Returns "; ulimit -u allows this user 100 tasks" if a limit may have prevented a new thread, else "". */
 const char *dg_thread_limit_note(char *out, size_t size);
 
-/* Returns the number of threads for compute-bound work, 1 to 1024: OMP_NUM_THREADS if set, else dg_cores() or fewer
- * if the batch system (SLURM_CPUS_PER_TASK, NSLOTS, NCPUS, LSB_DJOB_NUMPROC) or the address space allows fewer. */
+/* Returns the number of threads for compute-bound work, 1 to 1024. OMP_NUM_THREADS, if set, determines the number.
+ * Otherwise the number is dg_cores(), reduced to the limits of the batch system (SLURM_CPUS_PER_TASK, NSLOTS, NCPUS,
+ * LSB_DJOB_NUMPROC) and of the address space. */
 int dg_default_threads(void);
 
 /* If the address space is limited, sets smaller thread stacks and a single malloc arena. Call dg_limits_begin once,

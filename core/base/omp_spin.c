@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* 5000 spins of a waiting thread take about 0.1 ms, longer than the gaps in a training step and shorter than a time
- * slice. On 2 cores shared with ten processes, a step took 0.85 s with 5000 spins and 2.5 s with OpenMP's default. */
+/* 5000 spins of a waiting thread take about 0.1 ms. That is longer than the gap between two parallel regions and
+ * shorter than a time slice. On 2 cores shared with ten processes, a step took 0.85 s with 5000 spins and 2.5 s with
+ * OpenMP's default. */
 static const char spins[] = "5000";
 
 void dg_omp_spin(char **argv)
@@ -14,5 +15,5 @@ void dg_omp_spin(char **argv)
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1); /* ps would print "exe" for the link */
     if (n <= 0 || setenv("GOMP_SPINCOUNT", spins, 1)) return;
     self[n] = 0;
-    (void)execv(self, argv); /* if execv fails, the program continues without GOMP_SPINCOUNT */
+    (void)execv(self, argv);
 }

@@ -4,7 +4,6 @@
 
 #include <stdint.h>
 
-/* Returns the plural suffix "s" of a noun after the number n, or "" if n is 1. */
 static inline const char *dg_s(int64_t n) { return n == 1 ? "" : "s"; }
 
 #endif

@@ -19,7 +19,7 @@
 enum {
     DG_STREAM_NOISE = 1,   /* noise vectors z of training step `step` */
     DG_STREAM_FLIP = 2,    /* mirroring: one value per image of training step `step` */
-    DG_STREAM_SHUFFLE = 3, /* step = epoch */
+    DG_STREAM_SHUFFLE = 3, /* order of the training images, step = epoch */
     DG_STREAM_SAMPLE = 4,  /* noise vectors z of sample grids (step = 0) and of `generate` (step = image seed) */
     DG_STREAM_INIT = 5,    /* initial weights, step = index of the weight tensor */
     DG_STREAM_SYNTH = 6,   /* synthetic images, step = index of the image */
@@ -34,7 +34,7 @@ enum {
 
 static inline DG_HD uint64_t dg_subsequence(int stream, uint64_t step) { return (uint64_t)stream << 56 | step; }
 
-/* One round of Philox; the key increments per round are the bits of the golden ratio and of sqrt(3) - 1. */
+/* One round of Philox. The key increments per round are the bits of the golden ratio and of sqrt(3) - 1. */
 enum { DG_PHILOX_ROUNDS = 10 };
 static inline DG_HD void dg_philox_round(uint32_t c[4], uint64_t seed, uint32_t round)
 {
@@ -61,7 +61,7 @@ void dg_normal4(float out[4], uint64_t seed, uint64_t subsequence, uint64_t bloc
 
 void dg_random_bytes(void *out, size_t bytes, uint64_t seed, uint64_t subsequence);
 
-/* Writes a random permutation of 0..n-1 to perm, by Fisher-Yates with the random numbers of (seed, subsequence). */
+/* Writes a random permutation of 0..n-1 to perm. */
 void dg_permutation_of(int32_t *perm, int n, uint64_t seed, uint64_t subsequence);
 static inline void dg_permutation(int32_t *perm, int n, uint64_t seed, uint64_t epoch)
 {

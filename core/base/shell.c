@@ -32,7 +32,7 @@ static bool is_printable(const char *s)
     return true;
 }
 
-/* Appends text in single quotes, with each single quote in the text as '\''. */
+/* Appends the text in single quotes. Each single quote in the text becomes '\''. */
 static void put_quoted(word *w, const char *s)
 {
     put(w, "'", 1);
@@ -40,8 +40,8 @@ static void put_quoted(word *w, const char *s)
     put(w, "'", 1);
 }
 
-/* Appends a quoted string with escapes; `high` is the escape prefix of bytes >= 0x80. A hex digit after \xNN is
- * escaped, because some shells read more than two digits. "!" is escaped, because interactive shells expand "!". */
+/* Appends a quoted string with escapes. `high` is the escape prefix of bytes >= 0x80. A hex digit after \xNN is
+ * escaped, because some shells read more than two digits. "!" is escaped, because interactive shells expand it. */
 static void put_escaped(word *w, const char *s, const char *high)
 {
     bool digits = false;

@@ -41,7 +41,7 @@ static int start(int n, int *error)
     *error = pthread_attr_init(&attributes);
     if (*error) return 0;
     const size_t stack = stack_bytes();
-    if (stack) (void)pthread_attr_setstacksize(&attributes, stack); /* like OpenMP, ignores too small a stack */
+    if (stack) (void)pthread_attr_setstacksize(&attributes, stack); /* too small a stack is ignored, as by OpenMP */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -54,7 +54,7 @@ static int start(int n, int *error)
     return started;
 }
 
-/* Returns how many of `threads` threads can run at once. *error: errno if a thread cannot start. */
+/* Returns how many of `threads` threads can run at once. Stores errno in *error if a thread cannot start. */
 static int can_start(int threads, int *error)
 {
     static atomic_int proven = 1;

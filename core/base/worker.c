@@ -25,10 +25,10 @@ struct dg_worker {
     int first, count;
     int busy;
     long given;
-    long running[DG_WORKER_THREADS]; /* number of the job that each thread runs, or IDLE */
+    long running[DG_WORKER_THREADS]; /* number of each thread's current job, or IDLE */
     int started;
     bool closing;
-    dg_err error; /* error of the first failed job; message: its text, because dg_message() is per thread */
+    dg_err error; /* error and message of the first failed job, because dg_message() is per thread */
     char message[1024];
 };
 

@@ -8,7 +8,7 @@
 
 typedef struct dg_worker dg_worker;
 enum { DG_WORKER_THREADS = 8 };
-/* threads: 1 to DG_WORKER_THREADS. If the system cannot start all threads, the worker uses fewer but at least one. */
+/* `threads` is 1 to DG_WORKER_THREADS. If the system cannot start all threads, the worker uses fewer. */
 dg_err dg_worker_open(int threads, dg_worker **out);
 /* Queues a job: a worker thread calls work(context), which frees its context. */
 void dg_worker_give(dg_worker *w, dg_err (*work)(void *context), void *context);

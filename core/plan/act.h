@@ -6,10 +6,11 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* X(NAME, word in model files, ONNX operator ("": none), FLOPs per value of act, FLOPs per value of act_dx, factor,
- *   from_y, fused). factor: act(z) = z if z > 0, else factor * z; NAN: act is not piecewise linear.
- *   from_y: act_dx can compute act' from the activation's output y. fused: the fused CUDA kernels support the
- *   activation (kernels/fused/fuse.cuh). */
+/* X(NAME, word in model files, ONNX operator or "", FLOPs per value of act, FLOPs per value of act_dx, factor,
+ *   from_y, fused).
+ * `factor` is the slope for z < 0, or NAN if the activation is not piecewise linear. `from_y` is true if act_dx can use
+ * the activation's output y. `fused` is true if the fused CUDA kernels support the activation
+ * (kernels/fused/fuse.cuh). */
 #define DG_ACTS(X)                                          \
     X(NONE, "none", "", 0, 0, 1, true, true)                \
     X(RELU, "relu", "Relu", 1, 1, 0, true, true)            \

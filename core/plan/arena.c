@@ -37,7 +37,7 @@ int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_ty
 
 int dg_arena_bytes(dg_arena *a, const char *name, dg_row_kind kind, size_t bytes)
 {
-    /* rounds up to H x W x 64 bytes; H exceeds 1 only if W would exceed an int */
+    /* H exceeds 1 only if W would exceed an int */
     const size_t units = (bytes + 63) / 64, rows = units / INT32_MAX + 1;
     return dg_arena_row(a, name, kind, 0, DG_U8, (dg_shape){1, (int)rows, (int)((units + rows - 1) / rows), 64});
 }
@@ -153,8 +153,8 @@ static int larger_first(const void *x, const void *y)
     return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : a->row - b->row;
 }
 
-/* First fit: returns the lowest offset at which r overlaps no placed tensor that is in use at the same time. apart:
- * result of dg_plan_apart, or NULL if the ops run in plan order. */
+/* Returns the lowest offset at which r overlaps no placed tensor that is used at the same time. `apart` is the result
+ * of dg_plan_apart, or NULL if the ops run in plan order. */
 static size_t lowest_gap(const dg_arena *a, const sized *order, int placed, const dg_row *r, const bool *apart)
 {
     const bool *others = apart ? apart + (r - a->row) * a->rows : NULL;

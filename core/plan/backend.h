@@ -1,4 +1,4 @@
-/* The interface between host and device. A backend owns memory and runs ops; it has no notion of networks.
+/* The interface between host and device. A backend owns memory and runs ops.
  *   dg_backend *b;
  *   dg_err e = dg_cpu_open(&(dg_cpu_options){.threads = 0, .real = DG_F32}, &b);
  *   ... b->alloc, dg_plan_bind, b->run ... b->close(b); */
@@ -17,9 +17,9 @@ struct dg_machine;
  * use stream DG_COMPUTE. */
 typedef enum { DG_COMPUTE, DG_COPY, DG_STREAMS } dg_stream;
 enum {
-    DG_EVENT_METRICS,                        /* two: ring_reader.h */
+    DG_EVENT_METRICS,                        /* two events of ring_reader.h */
     DG_EVENT_SAMPLES = DG_EVENT_METRICS + 2, /* train.h */
-    DG_EVENT_FILLED,                         /* two: loader.h */
+    DG_EVENT_FILLED,                         /* two events of loader.h */
     DG_EVENT_READ = DG_EVENT_FILLED + 2,
     DG_EVENTS
 };
@@ -30,9 +30,9 @@ struct dg_backend {
     char name[64];
     char bus[16]; /* GPU: PCI address, "0000:3b:00.0" */
     dg_type real; /* type of weights, gradients, statistics and activations */
-    dg_math math; /* type to which convolutions round operands if this makes them faster (precision.h) */
+    dg_math math; /* type to which convolutions may round their operands (precision.h) */
     int threads;
-    bool queues; /* run() returns before the work is done; sync(), get() and query() wait for it */
+    bool queues; /* run() returns before its work is done */
 
     dg_err (*memory)(dg_backend *, size_t *free, size_t *total); /* bytes for alloc */
     dg_err (*alloc)(dg_backend *, size_t bytes, void **mem);
@@ -40,9 +40,10 @@ struct dg_backend {
     dg_err (*put)(dg_backend *, void *dst, const void *host, size_t bytes);
     dg_err (*get)(dg_backend *, void *host, const void *src, size_t bytes);
 
-    /* Asynchronous copies; `host` is memory of alloc_host and must not change until the copy is done. An event (0 to
-     * DG_EVENTS - 1) completes when all work enqueued in the stream before record() is done. Work enqueued after wait()
-     * begins after the event. query() sets *yes if the event has completed; with `wait`, query() blocks until then. */
+    /* start_put() and start_get() copy asynchronously. `host` is memory of alloc_host and must not change until the
+     * copy is done. An event (0 to DG_EVENTS - 1) completes when all work enqueued in the stream before record() is
+     * done. Work enqueued after wait() begins after the event. query() sets *yes if the event has completed. If `wait`
+     * is true, query() blocks until the event completes. */
     dg_err (*alloc_host)(dg_backend *, size_t bytes, void **mem);
     void (*release_host)(dg_backend *, void *mem);
     dg_err (*start_put)(dg_backend *, dg_stream, void *dst, const void *host, size_t bytes);
@@ -51,27 +52,27 @@ struct dg_backend {
     dg_err (*wait)(dg_backend *, dg_stream, int event);
     dg_err (*query)(dg_backend *, int event, bool wait, bool *yes);
 
-    /* Before tensors are placed, refuses() fills in op->tune and returns NULL, or returns the reason (static text) why
-     * the op cannot run. The function choices() writes to `out` at most `room` variants that can run the op, and
-     * returns their number. If choices is NULL, every op runs the variant that refuses() selects. */
+    /* refuses() is called before tensors are placed. It fills in op->tune and returns NULL, or returns static text that
+     * says why the op cannot run. choices() writes at most `room` variants that can run the op, and returns their
+     * number. If choices is NULL, every op runs the variant that refuses() selects. */
     const char *(*refuses)(dg_backend *, dg_op *);
     int (*choices)(dg_backend *, const dg_op *, dg_tune *out, int room);
     size_t (*scratch)(dg_backend *, const dg_op *);
-    /* Groups ops into launches by dg_fuse_plan, before tensors are placed and after op->tune of every op is set. If
-     * `fuse` is NULL, each op is a launch. */
+    /* Groups ops into launches by dg_fuse_plan, after op->tune is set and before tensors are placed. If `fuse` is NULL,
+     * each op is a launch. */
     dg_err (*fuse)(dg_backend *, struct dg_plan *);
 
     dg_err (*run)(dg_backend *, struct dg_plan *);
     /* runs the plan n times; if run_many is NULL, the caller calls run n times */
     dg_err (*run_many)(dg_backend *, struct dg_plan *, int n);
-    dg_err (*run_op)(dg_backend *, const dg_op *, double *ms); /* runs one op and waits for it; ms may be NULL */
-    /* runs one launch and waits for it; run_launch is NULL if the backend has no launches */
+    dg_err (*run_op)(dg_backend *, const dg_op *, double *ms); /* waits for the op; ms may be NULL */
+    /* waits for the launch; NULL if the backend has no launches */
     dg_err (*run_launch)(dg_backend *, const struct dg_plan *, int launch);
     dg_err (*sync)(dg_backend *);
 
-    /* For `dcgan profile` and `tune`: time_plan() runs the plan once and returns ms per op. The function time_op()
-     * times n runs of an op and overwrites a GPU's cache before each run. The function measure() measures the device's
-     * limits (machine.h) `rounds` times and keeps the best; with rounds = 0 it measures only the arithmetic peak. */
+    /* time_plan() runs the plan once and returns ms per op. time_op() times n runs of an op and overwrites a GPU's
+     * cache before each run. measure() measures the device's limits (machine.h) `rounds` times and keeps the best. If
+     * `rounds` is 0, measure() measures only the arithmetic peak. */
     dg_err (*time_plan)(dg_backend *, struct dg_plan *, double *ms);
     dg_err (*time_op)(dg_backend *, const dg_op *, int n, double *ms);
     dg_err (*measure)(dg_backend *, struct dg_machine *, int rounds);
@@ -81,7 +82,7 @@ struct dg_backend {
 typedef struct {
     int threads;
     dg_type real;
-    const dg_variant *conv; /* used for convolutions that this variant supports; NULL: variant by shape */
+    const dg_variant *conv; /* used for convolutions that the variant supports; if NULL, the shape decides */
     const char *isa;        /* instruction set; if NULL, the value of DCGAN_ISA, else this machine's fastest */
 } dg_cpu_options;
 
@@ -90,14 +91,15 @@ dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out);
 typedef struct {
     int device;
     dg_type real;   /* DG_F32 or DG_F64 (direct kernels only) */
-    dg_math math;   /* if `real` is DG_F32, any value that dg_math_on() accepts; else DG_MATH_FP32 */
+    dg_math math;   /* DG_MATH_FP32 if `real` is DG_F64, else any value that dg_math_on() accepts */
     bool else_fp32; /* use DG_MATH_FP32 if the device does not support `math` */
     bool eager;     /* --no-graph: launch op by op, without a captured graph */
     unsigned fuse;
     const char *tuning;
 } dg_cuda_options;
 
-/* Opens a GPU. DG_DEVICE: the driver is missing or old, the device does not exist, or this build has no code for it. */
+/* Opens a GPU. Returns DG_DEVICE if the driver is missing or old, the device does not exist, or this build has no code
+ * for the device. */
 dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out);
 
 typedef struct {

@@ -1,12 +1,11 @@
-/* Branches of a plan: finds memory conflicts between launches, and the fewest waits that order all conflicting
- * pairs. */
+/* Finds memory conflicts between launches, and the fewest waits that order all conflicting pairs. */
 #include "core/plan/branches.h"
 #include "core/plan/deps.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A range of bytes [from, to) of the arena. Memory outside of the arena (dataset, permutation) is only read by ops. */
+/* A byte range [from, to) of the arena. Ops only read memory outside of the arena (dataset, permutation). */
 typedef struct {
     size_t from, to;
     bool written;
@@ -101,8 +100,8 @@ static void wait_for(const branches *b, int i, int k)
     include(mine, k);
 }
 
-/* Returns a branch in which launch i needs no additional wait, or else the branch with the shortest chain. tail: the
- * last launch of each branch, or -1. */
+/* Returns a branch in which launch i needs no additional wait, or else the branch with the shortest chain. `tail` has
+ * the last launch of each branch, or -1. */
 static int branch_of(const branches *b, const dg_branched *out, int i, const int *tail)
 {
     int best = -1, rank = 0;
@@ -175,7 +174,7 @@ dg_err dg_plan_branch(const dg_plan *p, dg_branched *out)
     return e;
 }
 
-/* Writes the set of launches that end before all users of the tensor begin; for an unused tensor, all launches. */
+/* Writes the set of launches that end before all users of the tensor begin. */
 static void before_users(const branches *b, size_t row, unsigned *out)
 {
     const unsigned *users = b->users + row * b->words;

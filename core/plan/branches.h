@@ -1,6 +1,6 @@
-/* Dependencies between the launches of a plan; if the backend does not fuse, each op is a launch. Two launches depend
- * on each other if one of them writes memory that the other uses, or if both are exclusive (dg_variant). A captured
- * CUDA graph runs the branches of a plan concurrently. */
+/* Dependencies between the launches of a plan. If the backend does not fuse, each op is a launch. Two launches depend
+ * on each other if one of them writes memory that the other uses, or if both are exclusive (dg_variant). A branch is a
+ * sequence of launches that run in plan order. A captured CUDA graph runs the branches concurrently. */
 #ifndef DG_BRANCHES_H
 #define DG_BRANCHES_H
 
@@ -9,8 +9,8 @@
 enum { DG_BRANCHES = 8 };
 
 typedef struct {
-    int branch; /* the launches of a branch run in plan order */
-    /* per branch: the last launch that must end before this launch begins; -1: no wait is needed */
+    int branch;
+    /* the last launch of each branch that must end before this launch begins, or -1 */
     int after[DG_BRANCHES];
     /* number of kernels in the longest chain of dependent launches that ends with this launch */
     int chain;
@@ -18,16 +18,16 @@ typedef struct {
 
 int dg_plan_pieces(const dg_plan *p);
 
-/* Computes the dependencies of all launches; out: one entry per launch. Requires a placed plan (dg_arena_place). If
- * p->branches is false, the launches form one chain. DG_DEVICE: out of memory. */
+/* Computes the dependencies of all launches. `out` has one entry per launch. Requires a placed plan (dg_arena_place).
+ * If p->branches is false, the launches form one chain. Returns DG_DEVICE if memory runs out. */
 dg_err dg_plan_branch(const dg_plan *p, dg_branched *out);
 
-/* Finds, before tensors are placed, which pairs of tensors may share memory. *out: matrix [tensor][tensor], freed by
- * the caller; an entry is true if all launches that use one tensor end before any launch that uses the other begins.
- * DG_DEVICE: out of memory. */
+/* Finds which pairs of tensors may share memory, before tensors are placed. *out is a matrix [tensor][tensor], which
+ * the caller frees. An entry is true if all launches that use one tensor end before the launches that use the other
+ * tensor begin. Returns DG_DEVICE if memory runs out. */
 dg_err dg_plan_apart(const dg_plan *p, bool **out);
 
-/* Counts the kernels in the longest chain of dependent launches. DG_DEVICE: out of memory. */
+/* Counts the kernels in the longest chain of dependent launches. Returns DG_DEVICE if memory runs out. */
 dg_err dg_plan_chain(const dg_plan *p, int *longest);
 int dg_plan_kernels(const dg_plan *p);
 

@@ -4,7 +4,7 @@
 
 #include "core/plan/plan.h"
 
-/* An op's access to bytes [from, to) of a tensor, by one of its operands. */
+/* An operand's access to bytes [from, to) of a tensor. */
 typedef struct {
     int op, operand, row;
     size_t from, to;
@@ -22,12 +22,12 @@ typedef struct {
     int ops, rows;
 } dg_deps;
 
-/* Finds the dependencies of the plan's ops; tensors need not be placed yet. DG_DEVICE: out of memory. The caller must
- * free d even after an error. */
+/* Finds the dependencies of the plan's ops, even before tensors are placed. Returns DG_DEVICE if memory runs out. The
+ * caller must free d even after an error. */
 dg_err dg_deps_find(dg_deps *d, const dg_plan *p);
 void dg_deps_free(dg_deps *d);
 
-/* Returns the last op before op number `op` that writes the operand's tensor; -1: none. */
+/* Returns the last earlier op that writes the operand's tensor, or -1. */
 int dg_deps_writer(const dg_deps *d, int op, int operand);
 
 /* True if two accesses to a tensor conflict: one access writes bytes that the other access reads or writes. */

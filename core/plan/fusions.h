@@ -1,11 +1,10 @@
-/* The kinds of fusion that --fuse selects and the CUDA backend's pass applies (kernels/fused/fuse_plan.c). */
+/* The fusions that --fuse selects and the CUDA backend applies (kernels/fused/fuse_plan.c). */
 #ifndef DG_FUSIONS_H
 #define DG_FUSIONS_H
 
 #include <stdbool.h>
 
-/* X(name, help). By default every fusion is on; a user can switch a fusion off to find a fault. The fusions `overlap`
- * and `branches` change only the times at which kernels begin. */
+/* X(name, help). By default every fusion is on. The fusions `overlap` and `branches` change only when kernels begin. */
 #define DG_FUSIONS(X)                                                                                                \
     X(convs,                                                                                                         \
       "convolutions and their gradients with the ops next to them: norm, activation, noise, image loads, loss of D") \
@@ -24,7 +23,8 @@ enum { DG_FUSIONS(X) DG_FUSE_NONE = 0, DG_FUSE_ALL = (1u << DG_FUSE_KINDS) - 1, 
 
 const char *dg_fusion_name(int i); /* NULL past the last */
 const char *dg_fusion_help(int i);
-/* Parses a list of fusions such as "all", "none", "convs,update" or "-update" (all but update). False: unknown word. */
+/* Parses a list of fusions such as "all", "none", "convs,update" or "-update" (all but update). Returns false for an
+ * unknown word. */
 bool dg_fuse_parse(const char *list, unsigned *what);
 
 #endif

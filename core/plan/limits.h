@@ -1,5 +1,5 @@
-/* Limits of the differences between two backends' results of an op, derived from rounding errors. Each op's description
- * has a function for its limits (op_info.h), which uses the helpers of this file. */
+/* Limits for the difference between two backends' results, derived from rounding errors. Each op's description has a
+ * function for its limits (op_info.h), which uses the helpers of this file. */
 #ifndef DG_LIMITS_H
 #define DG_LIMITS_H
 
@@ -12,7 +12,7 @@ typedef struct {
     const char *name;
     dg_role role;
     const dg_row *row[2]; /* the operand's tensor in the plans of the reference backend and of the tested backend */
-    size_t bytes, count;  /* size of the tensor; number of values to compare, or 0 if the bytes must be equal */
+    size_t bytes, count;  /* bytes of the tensor; number of compared values, 0 if all bytes must be equal */
     void *before, *want, *got;
     void *weight;  /* for weighed ops (op_info.h): the op's result for the absolute values of its inputs */
     double *limit; /* for results: the allowed difference of each value */
@@ -33,7 +33,7 @@ dg_check_operand *dg_values_find(const dg_op_values *v, const char *name);
 double dg_value_before(const dg_op_values *v, const char *name, size_t i);
 double dg_value_after(const dg_op_values *v, const char *name, size_t i);
 
-/* Computes the limit of every result by calling `limit`, whose last argument is the absolute value of the reference
+/* Calls `limit` for the limit of each result. The last argument is the absolute value of the reference
  * backend's result. */
 typedef double dg_limit_of(const dg_op_values *v, const dg_check_operand *o, size_t i, double want);
 dg_err dg_limits_each(const dg_op_values *v, dg_limit_of *limit);
@@ -42,7 +42,7 @@ dg_err dg_limits_each(const dg_op_values *v, dg_limit_of *limit);
 dg_err dg_limits_relative(const dg_op_values *v);
 
 /* Computes the limits of all results by dg_op_info.limits. Adds the smallest normal number to each limit, because the
- * CPU flushes denormals to zero. DG_DEVICE: out of memory. */
+ * CPU flushes denormals to zero. Returns DG_DEVICE if memory runs out. */
 dg_err dg_op_limits(const dg_op_values *v);
 
 #endif

@@ -1,6 +1,6 @@
 /* Static descriptions of the ops: one dg_op_info per op in its folder (kernels/ops/NAME/op.c). Placing, binding,
  * printing, tuning and tests read these descriptions and have no switch over op kinds. tests/core/plan/test_ops.c
- * checks that the descriptions are complete; without the description of an op of DG_OPS, the program does not link. */
+ * checks that the descriptions are complete. */
 #ifndef DG_OP_INFO_H
 #define DG_OP_INFO_H
 
@@ -22,7 +22,7 @@ typedef enum {
 } dg_element;
 enum { DG_OP_COUNTERS = 2 };
 
-/* An integer in an op's argument struct: offset and size in bytes (4 or 8; 0: no integer). */
+/* An integer in an op's argument struct. `at` is the offset. `bytes` is 4, 8 or, for no integer, 0. */
 typedef struct {
     uint16_t at, bytes;
 } dg_field;
@@ -52,7 +52,7 @@ typedef struct dg_op_info {
     dg_shape_word shape[10];                 /* fields of the op's shape in the order of a tuning row */
     /* Computes arguments that follow from the op's shape. Returns NULL, or the reason why the shape is invalid. */
     const char *(*complete)(dg_op *op);
-    /* The product of the fields `wide` is the number of values that are contiguous in every operand, such as a pixel's
+    /* The product of these fields is the number of values that are contiguous in every operand, such as a pixel's
      * channels. Vector loads are possible if these values fill a multiple of 16 bytes. */
     dg_field wide[3];
     /* Returns the FLOPs of one run of the op. A multiply-add counts as two FLOPs, also for taps in the padding. Outside

@@ -15,8 +15,8 @@ enum { DG_NETS_MAX = 2, DG_METRICS_MAX = 10 };
  * host writes dg_step_state with backend->put at the start of an epoch, and the op `advance` updates it. */
 typedef struct {
     uint64_t seed;
-    uint64_t step;  /* optimizer steps so far; determines the step's random numbers and index in the metrics ring */
-    int64_t cursor; /* index, in the permutation, of the batch's first image */
+    uint64_t step;  /* optimizer steps so far; selects random numbers and the index in the metrics ring */
+    int64_t cursor; /* index of the batch's first image in the permutation */
     double lr[DG_NETS_MAX];
     double beta2;      /* beta2 of Adam */
     double ema;        /* decay of the averaged weights */
@@ -31,15 +31,15 @@ typedef struct {
     double value[DG_METRICS_MAX];
 } dg_metrics;
 
-/* Convolution: forward, data gradient and weight gradient; x is 0 outside of the image.
+/* Convolution: forward, data gradient and weight gradient. x is 0 outside of the image.
  *   `conv_fwd` writes y[n,oy,ox,co] = sum over ky,kx,ci of x[n, oy*S-P+ky, ox*S-P+kx, ci] * w[co,ky,kx,ci].
  *   `conv_dx` is the adjoint of conv_fwd: each x[...] is the sum of y * w over all products of conv_fwd with this x.
  *   `conv_dw` writes w[co,ky,kx,ci] = sum of x * y over n,oy,ox.
  * The forward pass of PyTorch's ConvTranspose2d is conv_dx (input y, output x), its data gradient is conv_fwd, and its
  * weight gradient is conv_dw. ConvTranspose2d's weights (Cin, Cout, K, K) are w with Co = Cin and Ci = Cout.
- * Dumoulin & Visin 2016, "A guide to convolution arithmetic", section 4.
- * Shapes: x (N, H, W, Ci), w (Co, K, K, Ci), y (N, Ho, Wo, Co), Ho = (H + 2P - K)/S + 1. The function scratch() of a
- * backend returns the size of `scratch` in bytes; if the size is 0, `scratch` is NULL. */
+ * Source: Dumoulin & Visin 2016, "A guide to convolution arithmetic", section 4.
+ * Shapes: x (N, H, W, Ci), w (Co, K, K, Ci), y (N, Ho, Wo, Co), Ho = (H + 2P - K)/S + 1. backend->scratch() returns the
+ * size of `scratch` in bytes. If the size is 0, `scratch` is NULL. */
 typedef struct {
     void *x;
     void *w;
@@ -62,8 +62,8 @@ typedef struct {
 } dg_group_args;
 
 /* Batch norm statistics of x, separately for `groups` equal parts of the batch (D has real and fake images in one
- * batch). rstd = 1/sqrt(var + eps), where var is the biased variance. Group after group updates the running statistics:
- * r = (1 - momentum) r + momentum s, where s is the mean or unbiased variance. Ioffe & Szegedy 2015.
+ * batch). rstd = 1/sqrt(var + eps), where var is the biased variance. One group after another updates the running
+ * statistics: r = (1 - momentum) r + momentum s, where s is the mean or unbiased variance. Ioffe & Szegedy 2015.
  * Shapes: mean, rstd (groups, C); running_mean, running_var (C), updated in place; x (N, H, W, C). */
 typedef struct {
     void *mean, *rstd;
@@ -103,8 +103,8 @@ typedef struct {
     double slope;
 } dg_norm_act_args;
 
-/* Op `act` computes y = act(x), n values; y may be x. Op `act_dx` computes dx = dy * act', with act' from y (leaky and
- * relu: sign; tanh: 1 - y^2); dx may be dy. */
+/* Op `act` computes n values y = act(x). y may be x. Op `act_dx` computes dx = dy * act', and dx may be dy. act' is
+ * computed from y: the sign of y for leaky and relu, 1 - y^2 for tanh. */
 typedef struct {
     void *y, *x;
     void *dx, *dy;
@@ -114,7 +114,7 @@ typedef struct {
 } dg_act_args;
 
 /* `bias_act` writes y = act(x + b[c]); y may be x. `bias_act_dx` writes dx = dy * act', with act' from y; dx may be dy.
- * `bias_act_dx` also writes db[c] = the sum of dx, added in parts whose number and order depend on the shape only.
+ * `bias_act_dx` also writes db[c] = the sum of dx, in an order that depends only on the shape.
  * Shapes: x, y, dx, dy (N, H, W, C); b, db (C); db may be NULL. */
 typedef struct {
     void *y;
@@ -137,9 +137,9 @@ typedef struct {
     double slope;
 } dg_add_args;
 
-/* y[i] = x[i] / (1 - p) if value i % 4 of dg_philox(seed, (DG_STREAM_DROPOUT, layer << 40 | step), i / 4) is at least
- * 2^32 p, else 0 (Srivastava et al. 2014, inverted). The gradient is dropout applied to dy. y may be x.
- * x, y (n); 0 <= p < 1; layer < 2^16. */
+/* Op dropout (Srivastava et al. 2014, inverted) writes y[i] = x[i] / (1 - p) or 0. y[i] is 0 if value i % 4 of
+ * dg_philox(seed, (DG_STREAM_DROPOUT, layer << 40 | step), i / 4) is less than 2^32 p. The gradient is dropout applied
+ * to dy. y may be x. Shapes: x, y (n). 0 <= p < 1; layer < 2^16. */
 typedef struct {
     void *y;
     void *x;
@@ -254,8 +254,8 @@ typedef struct {
     int N, H, W, C, flip, prepared;
 } dg_gather_args;
 
-/* Noise: z[i] = normal i % 4 of dg_normal4(seed, (stream, step), i / 4), converted from float. step is state->step for
- * DG_STREAM_NOISE, and first_step for other streams. */
+/* Op noise writes z[i] = normal i % 4 of dg_normal4(seed, (stream, step), i / 4), converted from float. step is
+ * state->step for DG_STREAM_NOISE, and first_step for other streams. */
 typedef struct {
     void *z;
     const dg_step_state *state;
@@ -333,8 +333,8 @@ typedef enum {
 
 enum { DG_MAX_OPERANDS = 10 };
 
-/* Rounding of a convolution's operands on tensor cores; sums are fp32. DG_MATH_FP32 does not round. Because fp16 has a
- * small range, gradients are multiplied by a power of two (dg_conv_args), and larger finite values are clamped. */
+/* How tensor cores round a convolution's operands. Sums are fp32. DG_MATH_FP32 does not round. Because fp16 has a small
+ * range, gradients are multiplied by a power of two (dg_conv_args), and finite values beyond the range are clamped. */
 typedef enum { DG_MATH_FP32, DG_MATH_BF16, DG_MATH_FP16 } dg_math;
 
 /* How an op is launched: a variant of the op (variant.h) and launch parameters. CPUs use only the variant. */
@@ -344,14 +344,14 @@ typedef struct {
     int block;
     int tile_m, tile_n; /* pixels and channels that a block computes; 0: no tile */
     int stages;
-    int split;    /* parts of each result's sum, computed by separate blocks; 1: not split */
+    int split;    /* number of blocks that share the sum of each result */
     dg_math math; /* rounding of operands in variant mma; set by --precision, never by tuning */
 } dg_tune;
 
 typedef struct {
     char name[40]; /* "D.2.conv.dw", for profiles, tuning files and errors */
     dg_op_kind kind;
-    const char *wrong; /* name of a requested operand that the op lacks; NULL: none */
+    const char *wrong; /* name of an operand that was set although the op lacks it, or NULL */
     dg_tune tune;
     struct {
         int row;        /* index of the operand's tensor in the arena, -1: unused (the pointer stays NULL) */

@@ -1,10 +1,10 @@
-/* Ops of GANs: losses, gradient penalties, averages of weights, augmentation, spectral norm. ops.h, which includes this
- * file, states the conventions. */
+/* Ops of GANs: losses, gradient penalties, averages of weights, augmentation, spectral norm. ops.h states the
+ * conventions. */
 #ifndef DG_OPS_GAN_H
 #define DG_OPS_GAN_H
 
 /* GAN losses and their gradients. D's target is 1 for real images and `low` for samples. The op's `target` is one of
- * these two values. With d_i = l_i - mean(other) and e_i = l_i - other_i:
+ * these two values. With l = logit, d_i = l_i - mean(other) and e_i = l_i - other_i:
  *   DG_GAN_CROSS has loss = mean(max(l,0) - l target + log1p(exp(-|l|))), dlogit = (sigmoid(l) - target) / n.
  *   DG_GAN_SQUARES (Mao et al. 2017) has loss = mean((l - target)^2) / 2, dlogit = (l - target) / n.
  *   DG_GAN_HINGE has loss = mean(max(0, 1 - target l)), dlogit = -target / n where the term is above 0, else 0.
@@ -41,8 +41,8 @@ typedef struct {
     int loss, prob;
 } dg_gan_loss_args;
 
-/* Moving average of the weights p: average += (1 - d) (p - average), d = min(state->ema, step / (step + 10)); step 0
- * copies p. average (n), updated in place; p (n). */
+/* Moving average of the weights p: average += (1 - d) (p - average), where d = min(state->ema, step / (step + 10)).
+ * Shapes: average (n), updated in place; p (n). */
 typedef struct {
     void *average;
     void *p;
@@ -50,16 +50,16 @@ typedef struct {
     int64_t n;
 } dg_ema_args;
 
-/* Differentiable augmentation (Zhao et al. 2020). The adjoint, augment_dx, computes dx from dy. For image n, u_0 to
- * u_6 are uniform from 0 to 1: the words of blocks 2n and 2n + 1 of dg_philox(seed, (DG_STREAM_AUGMENT, order << 40 |
- * step)), divided by 2^32. Augmentation step q = 0, 1, 2 applies to image n with probability state->augment: if word q
- * of Philox block 2^32 + n is less than 2^32 state->augment. The augmentation steps are, in this order:
+/* Differentiable augmentation (Zhao et al. 2020; kernels/ops/augment/augment.h). augment_dx computes dx from dy.
+ * The words of blocks 2n and 2n + 1 of dg_philox(seed, (DG_STREAM_AUGMENT, order << 40 | step)), divided by 2^32, are
+ * uniform numbers u_0 to u_6 for image n. Transformation q = 0, 1, 2 changes image n with probability state->augment:
+ * if word q of Philox block 2^32 + n is less than 2^32 state->augment. The transformations are, in this order:
  *   DG_AUGMENT_COLOR computes c = k (s x + (1 - s) mean_of_pixel(x)) + (1 - k) mean_of_image(x) + b.
  *   Brightness is b = u_0 - 1/2, saturation s = 2 u_1, and contrast k = u_2 + 1/2. The fourth channel, alpha, is kept.
  *   DG_AUGMENT_TRANSLATION: y[i][j] = c[i + ty][j + tx], and 0 outside; ty, tx from -m to m, m = floor(H / 8 + 1/2).
- *   DG_AUGMENT_CUTOUT: y is 0 in a box of h = floor(H / 2 + 1/2) rows, the first o - floor(h / 2), o from 0 to H - h
- * % 2. The columns of the box are chosen like its rows. Shapes: x, y, dx, dy (N, H, W, C), C <= DG_CHANNELS_MAX. Sums
- * are in double. kernels/ops/augment/augment.h */
+ *   DG_AUGMENT_CUTOUT sets h = floor(H / 2 + 1/2) rows to 0, from row o - floor(h / 2), with o from 0 to H - h % 2.
+ *   The columns of the box are chosen like its rows.
+ * Shapes: x, y, dx, dy (N, H, W, C), C <= DG_CHANNELS_MAX. Sums are in double. */
 enum { DG_AUGMENT_COLOR = 1, DG_AUGMENT_TRANSLATION = 2, DG_AUGMENT_CUTOUT = 4 };
 typedef struct {
     void *y, *x;
@@ -77,7 +77,7 @@ typedef struct {
     double value;
 } dg_fill_args;
 
-/* y[n][i] = s[n] a[n][i] + k t[n][i], where k = state->penalty[0] / first for images n < first, else
+/* Op mix writes y[n][i] = s[n] a[n][i] + k t[n][i], where k = state->penalty[0] / first for images n < first, else
  * k = state->penalty[1] / (N - first). 0 < first < N; y may be a or t. Shapes: y, a, t (N, each); s (N). */
 typedef struct {
     void *y;
@@ -94,8 +94,8 @@ typedef struct {
     int N, H, W, C;
 } dg_bias_dw_args;
 
-/* Means of x[0] ... x[first - 1] and of x[first] ... x[n - 1], 0 < first < n, in double and index order, x (n). Stores
- * the means in ring[step % DG_RING].value[r1] and .value[r2]. */
+/* Op penalty computes the means of x[0] ... x[first - 1] and of x[first] ... x[n - 1], in double and index order.
+ * Stores the means in ring[step % DG_RING].value[r1] and .value[r2]. 0 < first < n; x (n). */
 typedef struct {
     dg_metrics *ring; /* out, ring of DG_RING metrics */
     void *x;

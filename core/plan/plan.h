@@ -23,7 +23,7 @@ typedef enum {
     DG_BUFFER,
     DG_STATE,
     DG_WORK,
-    DG_OUTSIDE /* not in the arena: the dataset, the permutation */
+    DG_OUTSIDE
 } dg_row_kind;
 
 typedef struct {
@@ -35,10 +35,10 @@ typedef struct {
     size_t offset, bytes; /* bytes in the arena; offset is a multiple of 256 */
     int first, last;      /* DG_WORK: first and last op that use the tensor, set by dg_arena_place */
     int plan;
-    bool keep;     /* DG_WORK: the host writes the tensor before the plan runs, or reads it after */
+    bool keep;     /* DG_WORK: the host writes the tensor before the plan runs, or reads it afterwards */
     bool absent;   /* DG_WORK: no launch stores the tensor, so it has no memory in the arena */
     bool rounded;  /* DG_WORK: a tensor of type fp32 is stored as bf16 (fused.h) */
-    void *outside; /* DG_OUTSIDE: the tensor's memory, set by dg_arena_outside before dg_plan_bind */
+    void *outside; /* DG_OUTSIDE: the tensor's memory */
 } dg_row;
 
 static inline size_t dg_value_bytes(const dg_row *r) { return r->rounded ? sizeof(uint16_t) : dg_type_bytes(r->type); }
@@ -50,9 +50,9 @@ typedef struct {
     void *base;
     int plans;                /* number of plans; new work tensors belong to the plan begun last */
     bool full;                /* memory ran out while a tensor or op was added, so dg_arena_place fails */
-    int rounded[DG_NETS_MAX]; /* tensor with a network's rounded weights (fused.h), 0: none */
+    int rounded[DG_NETS_MAX]; /* index of the tensor with a network's rounded weights (fused.h), or 0 */
     dg_math rounding;
-    uint64_t rounded_at; /* at the last rounding: 1 + number of host writes so far; 0: not rounded yet */
+    uint64_t rounded_at; /* 1 + number of host writes before the last rounding; 0 before the first rounding */
 } dg_arena;
 
 /* Consecutive ops that a backend launches together. dg_fuse_plan (fused.h) divides a plan into launches. */
@@ -60,7 +60,7 @@ typedef enum { DG_LAUNCH_OP, DG_LAUNCH_CONV, DG_LAUNCH_HEAD, DG_LAUNCH_UPDATE } 
 typedef struct {
     dg_launch_kind kind;
     int first, count;
-    int main; /* number of the op that gives the launch its name: the convolution, or Adam in an update */
+    int main; /* number of the op that names the launch: the convolution, or Adam in an update */
     int row;
     int counter;
     bool warpgroups; /* DG_LAUNCH_UPDATE: products of bf16 operands use Hopper's wgmma */
@@ -70,7 +70,7 @@ typedef struct dg_plan {
     char name[24];
     dg_op *op;
     int ops, capacity;
-    dg_op nowhere;   /* dummy op that dg_plan_add returns when memory runs out; dg_arena_place then fails */
+    dg_op nowhere;   /* dg_plan_add returns this op when memory runs out */
     dg_arena *arena; /* shared, not owned */
     int id;
     dg_launch *launch; /* the launches of all ops, in order; launch is NULL if the backend does not fuse */

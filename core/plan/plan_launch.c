@@ -50,7 +50,7 @@ static bool reads_factors(const dg_plan *p, const dg_op *op, int k)
     return op->kind == DG_OP_conv_dw && op->operand[k].factors && dg_factors_written(p, op->operand[k].factors);
 }
 
-/* True if no earlier operand of the launch writes (DG_OUT) or uses (DG_IN) the tensor of operand k of op i. */
+/* True if operand k of op i is the launch's first operand that writes (DG_OUT) or uses (DG_IN) its tensor. */
 static bool first_of_row(const dg_plan *p, const dg_launch *l, int i, int k, int role)
 {
     const int row = p->op[i].operand[k].row;

@@ -1,7 +1,5 @@
-
 #include "core/plan/branches.h"
 
-/* Writes a shape as "64x32x32x32", or "256" for a vector. */
 static void shape_text(char *out, size_t size, dg_shape s)
 {
     if (s.N == 1 && s.H == 1 && s.W == 1) snprintf(out, size, "%d", s.C);

@@ -17,7 +17,7 @@ typedef struct {
 
 extern const dg_precision dg_precisions[DG_PRECISIONS];
 
-/* Finds a precision by name; returns NULL for "auto" and for an unknown name. */
+/* Returns NULL for "auto" and for an unknown name. */
 const dg_precision *dg_precision_find(const char *name);
 
 /* True for tf32, which config.ini, checkpoints and tuning files of older versions may contain. */

@@ -1,6 +1,6 @@
-/* Static description of a variant, an implementation of an op: a dg_variant in a plain C file next to the kernel
- * (kernels/ops/conv/cuda/conv_thin.c and conv_thin.cu). dg_op_info lists the variants of an op, and op->tune.variant
- * points to the chosen variant. Code must read the members of dg_variant and never compare variant names. */
+/* A variant is an implementation of an op. Each dg_variant is in a C file next to the kernel, such as conv_thin.c and
+ * conv_thin.cu in kernels/ops/conv/cuda. dg_op_info lists the variants of an op, and op->tune.variant points to the
+ * chosen variant. Code must read the members of dg_variant and never compare variant names. */
 #ifndef DG_VARIANT_H
 #define DG_VARIANT_H
 
@@ -41,14 +41,15 @@ typedef struct dg_variant {
     void (*work)(const dg_op *op, struct dg_work *w);
     /* Returns the bytes of operand `scratch`. If scratch is NULL, the op's dg_op_info.scratch applies. */
     size_t (*scratch)(const dg_op *op, dg_type real);
-    /* For CPUs: returns the op's expected time as a number of operations at the peak rate. NULL: dg_op_flops. */
+    /* For CPUs, returns the op's expected time in operations at the peak rate. If arithmetic is NULL, dg_op_flops
+     * applies. */
     double (*arithmetic)(const dg_op *op);
     dg_fused_family fused;
     bool by_row; /* the variant is used only if a tuning file selects it */
     bool exclusive;
 } dg_variant;
 
-/* Variants of elementwise ops: each thread of dg_direct computes one value, each thread of dg_vector 16 bytes. */
+/* Variants of elementwise ops. A thread of dg_direct computes one value. A thread of dg_vector computes 16 bytes. */
 extern const dg_variant dg_direct, dg_vector;
 
 #endif

@@ -1,5 +1,4 @@
-/* The work of a CUDA op's launch, from which its time is predicted. Tests in tests/kernels/simulated compare the counts
- * with the kernels' launches. */
+/* The work of a CUDA op's launch, from which its time is predicted. */
 #ifndef DG_WORK_H
 #define DG_WORK_H
 

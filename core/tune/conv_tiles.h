@@ -1,5 +1,5 @@
-/* Tiles for which the fast CUDA convolutions (kernels/ops/conv/cuda) are compiled, in plain C. The kernels and the
- * checks of tuning rows use these lists. */
+/* Tiles for which the fast CUDA convolutions are compiled (kernels/ops/conv/cuda). The kernels and the checks of tuning
+ * rows use these lists. */
 #ifndef DG_CONV_TILES_H
 #define DG_CONV_TILES_H
 
@@ -7,9 +7,9 @@
 
 #include "core/plan/ops.h"
 
-/* Variant tiled: rows and columns of results per block (in tuning files tile=128x64), rows and columns per thread. Rows
- * are pixels, columns channels; in dw (weight gradient), channels of y and taps x channels of x. Tiles of dw are
- * square. Threads per block = results per block / results per thread. */
+/* Tiles of variant tiled: X(rows per block, columns per block, rows per thread, columns per thread). A row of results
+ * is a pixel, and a column is a channel. In the weight gradient (dw), a row is a channel of y, and a column is a tap
+ * and a channel of x. Tiles of dw are square. */
 #define DG_TILED_SQUARE(X) \
     X(128, 128, 8, 8)      \
     X(64, 64, 8, 4)        \
@@ -26,13 +26,13 @@ enum { DG_TILED_K = 16, DG_TILED_PAD = 4 };
 #define DG_TILED_WORDS(m, n, m_rows, n_rows) (DG_TILED_SIDE(m, m_rows) + DG_TILED_SIDE(n, n_rows))
 
 /* Data gradient of variant thin: rows, columns and images of the positions that a block computes. A position is 2x2
- * pixels of x. SMALL: for W <= 32. DG_THIN_DX_STEP: channels of y per pipeline stage. */
+ * pixels of x. DG_THIN_DX_SMALL is for W <= 32. A pipeline stage has DG_THIN_DX_STEP channels of y. */
 #define DG_THIN_DX_SMALL 8, 8, 8
 #define DG_THIN_DX_LARGE 16, 32, 1
 enum { DG_THIN_SMALL = 32, DG_THIN_DX_STEP = 4 };
 
-/* 32-bit words of shared memory. LINE: a row of positions and its border. WORDS: a pipeline stage, which holds patches
- * of all images and weights. */
+/* Shared memory in 32-bit words. LINE is a row of positions and its border. WORDS is a pipeline stage, which holds
+ * weights and the patches of all images. */
 #define DG_THIN_DX_LINE(cols) (((cols) + 2) * 4 + ((cols) + 2) / 4 * 4)
 #define DG_THIN_DX_WORDS(rows, cols, images) \
     ((images) * ((rows) + 2) * DG_THIN_DX_LINE(cols) + DG_THIN_DX_STEP * 16 * 4)
@@ -40,12 +40,12 @@ enum { DG_THIN_SMALL = 32, DG_THIN_DX_STEP = 4 };
 /* G's fused first layer: a block computes DG_DENSE_CHANNELS channels of one pixel of DG_DENSE_IMAGES images. */
 enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 
-/* UNIT: number of rounded operands in a copy of 16 bytes. CHUNK: channels per step of the main loop. */
+/* A copy of 16 bytes has DG_MMA_UNIT rounded operands. A step of the main loop has DG_MMA_CHUNK channels. */
 enum { DG_MMA_UNIT = 8, DG_MMA_CHUNK = 16 };
 
-/* Tiles of variant mma: positions x channels per block; in dx, positions per phase; in dw, channels of y x channels of
- * x. A warp of variant mma computes 64 x WN results. SMALL: the tile is for small maps (DG_MMA_SMALL). GROUPS: number
- * of groups into which the 16 taps are divided. */
+/* Tiles of variant mma: X(small, positions per block, channels per block, WN, groups). In dx, positions are counted per
+ * phase. In dw, X has the channels of y and of x. A warp computes 64 x WN results. Small tiles are for small maps
+ * (DG_MMA_SMALL). The 16 taps are divided into `groups` groups. */
 #define DG_MMA_FWD_TILES(X)  \
     X(false, 128, 64, 32, 8) \
     X(true, 128, 64, 32, 8)  \
@@ -63,7 +63,7 @@ enum { DG_MMA_UNIT = 8, DG_MMA_CHUNK = 16 };
     X(true, 64, 128, 32, 8)  \
     X(false, 128, 64, 32, 8)
 
-/* Tiles of variant wgmma: a warpgroup computes 64 positions x all channels of the tile. In the data gradient (dx), a
+/* Tiles of variant wgmma. A warpgroup computes 64 positions and all channels of the tile. In the data gradient (dx), a
  * warpgroup computes two of the four phases. */
 #define DG_WGMMA_FWD_TILES(X) \
     X(false, 128, 64, 64, 2)  \
@@ -95,16 +95,17 @@ enum { DG_MMA_SMALL = 4 }; /* largest width of y with 4x4 cells; wider maps have
 #define DG_MMA_BYTES(small, pieces, halved, n, groups, threads)                             \
     (DG_MMA_FACTORS(small, pieces, halved, n, groups) + 16 * (pieces) * ((small) ? 4 : 1) + \
      8 * DG_MMA_TRANSFERS(small, pieces, halved, threads))
-/* PORTION: bytes of weights per pipeline stage. STAGES: two, or four if stages are small and weights are rounded in
- * memory. Four large stages would exceed the 99 KB of shared memory per block on sm_86, 89 and 120. DG_MMA_BYTES counts
- * two stages. */
+/* PORTION is the bytes of weights per pipeline stage. A block has four stages if the stages are small and the weights
+ * are rounded in memory, else two stages. Four large stages would exceed the 99 KB of shared memory per block on sm_86,
+ * 89 and 120. DG_MMA_BYTES counts two stages. */
 #define DG_MMA_PORTION(n, groups) (16 * (16 / (groups)*2 * (n)))
 #define DG_MMA_STAGES(rounded, scaled, portion) ((rounded) && !(scaled) && (portion) <= 9 << 10 ? 4 : 2)
-enum { DG_WGMMA_PARTS = 8 }; /* maximum `split` of wgmma forward and dx; maximum blocks per cluster if fused */
+/* maximum `split` of wgmma forward and dx, and maximum blocks per cluster in fused launches */
+enum { DG_WGMMA_PARTS = 8 };
 #define DG_MMA_DW_BYTES(small) (32 * (2 * DG_MMA_PLANE(small, 1, 1) + 8 * 64))
 
-/* Tiles of variant mma_odd (3x3 and 1x1 kernels): positions x channels per block; for dw, channels of y x channels of
- * x. A warp of variant mma_odd computes 64 x 32 results; for dw of 3x3 kernels, all results belong to one tap. */
+/* Tiles of variant mma_odd (3x3 and 1x1 kernels). M x N is positions x channels per block or, in dw, channels of y x
+ * channels of x. A warp computes 64 x 32 results. In dw of 3x3 kernels, all results of a warp belong to one tap. */
 #define DG_ODD_M(k, dw) ((dw) && (k) == 3 ? 64 : 128)
 #define DG_ODD_N(k, dw) ((k) == 1 ? 128 : (dw) ? 32 : 64)
 #define DG_ODD_THREADS(k, dw) ((k) == 1 ? 256 : (dw) ? 384 : 128)
@@ -126,8 +127,8 @@ enum { DG_ODD_PIECE = 64 }; /* weight gradient (dw): positions per step of the m
 #define DG_WGMMA_DW_PITCH 68
 #define DG_WGMMA_DW_BYTES(small, stages) (16 * (stages) * (8 * DG_WGMMA_DW_PLANE(small) + 8 * DG_WGMMA_DW_PITCH))
 
-/* Variant thin: tile, and 32-bit words of shared memory in the weight gradient. Shared memory first holds a patch of x
- * and a tile of y, and later the sums of half of the warps. */
+/* Tile of variant thin, and shared memory of its weight gradient in 32-bit words. Shared memory first holds a patch of
+ * x and a tile of y, and later the sums of half of the warps. */
 enum { DG_THIN_TILE_ROWS = 4, DG_THIN_TILE_COLS = 32, DG_THIN_TILE_CHANNELS = 32 };
 #define DG_THIN_PATCH_WORDS(channels) ((2 * DG_THIN_TILE_ROWS + 2) * (2 * DG_THIN_TILE_COLS + 2) * (channels))
 #define DG_THIN_TILE_WORDS (DG_THIN_TILE_ROWS * DG_THIN_TILE_COLS * DG_THIN_TILE_CHANNELS)
@@ -137,8 +138,8 @@ enum { DG_THIN_TILE_ROWS = 4, DG_THIN_TILE_COLS = 32, DG_THIN_TILE_CHANNELS = 32
          ? DG_THIN_PATCH_WORDS(channels) + DG_THIN_TILE_WORDS                         \
          : DG_THIN_SUM_WORDS(channels))
 
-/* Data gradient of variant thin_mma: positions (COLS) and channels (CHUNK) per step. Shared memory holds the weights,
- * two coefficients per channel, and the sums that each row of positions passes to the next row. */
+/* A step of thin_mma's data gradient has COLS positions and CHUNK channels. Shared memory holds the weights, two
+ * coefficients per channel, and the sums that each row of positions passes to the next row. */
 enum { DG_THIN_MMA_COLS = 16, DG_THIN_MMA_CHUNK = 16 };
 #define DG_THIN_MMA_BYTES(channels, co, rows) \
     (((co) + DG_THIN_MMA_CHUNK - 1) / DG_THIN_MMA_CHUNK * ((channels)*2 * 32 * 8 + 128) + (rows) * (channels)*512)

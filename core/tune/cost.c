@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Returns the instructions per clock of a warp scheduler with `warps` warps. */
 static double issued(double warps, const dg_machine *m)
 {
     const int n = (int)floor(warps + 0.5);

@@ -1,12 +1,13 @@
 /* The cost model of a GPU's launches, which predicts times (predict.h) and selects the tiles of convolutions and of
  * weight updates.
  *
- * A launch consists of parts; a part is all blocks of one kind (kernels/fused/predict_plan.h). For each kind of block,
- * core/tune/counts.csv has the instructions and bytes of a block: a fixed number and a number per step of the main
- * loop. `scripts/ptx-count --renew` writes counts.csv with a PTX interpreter. The cost model computes a bound and an
- * estimate. The bound is the time of the slowest of: pipes, L1 and tensor cores on the multiprocessor with most blocks;
- * L2; memory, for the bytes that exceed the cache; the longest block.
- * The estimate uses the lower rates that kernels with few warps reach, and adds the cost of a launch. */
+ * A launch consists of parts. All blocks of a part are of one kind (kernels/fused/predict_plan.h). For each kind of
+ * block, core/tune/counts.csv has the instructions and bytes per block and per step of the main loop.
+ * `scripts/ptx-count --renew` writes counts.csv with a PTX interpreter.
+ *
+ * The bound is the longest of these times: pipes, L1 and tensor cores of the multiprocessor with the most blocks; L2;
+ * memory, for the bytes that exceed the cache; the longest block. The estimate uses the lower rates that kernels with
+ * few warps reach, and adds the cost of a launch. */
 #ifndef DG_COST_H
 #define DG_COST_H
 
@@ -20,8 +21,8 @@ typedef struct dg_cost_part {
     int kernel;
     double blocks;
     double steps, most; /* steps of the main loop in an average block, and in the longest block */
-    double rest;        /* multiplies dg_counted.rest: a block's fraction of a tile, of images or of weights */
-    const struct dg_counted *counted; /* counts of this kind of block; if NULL, not looked up yet */
+    double rest;        /* factor of dg_counted.rest: the fraction of a tile, of images or of weights in a block */
+    const struct dg_counted *counted; /* counts of this kind of block; NULL before the first look-up */
     double merged;                    /* number of partial sums that the last block adds */
 } dg_cost_part;
 
@@ -47,13 +48,13 @@ typedef struct dg_counted {
     const char *kind;
     int threads, resident;
     double block[DG_COUNT_KINDS], step[DG_COUNT_KINDS], rest[DG_COUNT_KINDS];
-    double longest[4]; /* instructions of the longest block: fixed, per step, times `rest`, per partial sum */
+    double longest[4]; /* instructions of the longest block: fixed, per step, per unit of `rest`, per partial sum */
 } dg_counted;
 
 extern const dg_counted dg_counts[]; /* the last entry has kind NULL */
 
-/* Returns the counts of a kind of block, else the counts of the most similar kind with equal first three words, else
- * NULL. */
+/* Returns the counts of a kind of block. If the kind is missing, returns the counts of the most similar kind whose
+ * first three words are equal, or NULL. */
 const dg_counted *dg_counted_find(const char *kind, bool *near);
 
 typedef enum {

@@ -12,7 +12,7 @@
 typedef struct {
     double ghz;       /* clock rate in GHz; 0: computed from dg_machine.all */
     double after_us;  /* cost per kernel in a chain whose kernels begin before the previous kernel has ended */
-    double last_us;   /* cost of detecting the last block of a launch, which adds the blocks' partial sums */
+    double last_us;   /* cost of detecting the last block of a launch, which adds the partial sums of all blocks */
     double l1;        /* wavefronts of shared memory per clock and multiprocessor, at most 1 */
     double l2;        /* fraction of dg_machine.cache that one block of 8 warps per multiprocessor reaches */
     double tensor;    /* fraction of the tensor cores' rate that one block of 8 warps per multiprocessor reaches */
@@ -33,9 +33,9 @@ typedef struct dg_machine {
     double bf16, fp16;  /* GFLOP/s of tensor cores with mma.sync; 0: no tensor cores */
     double triad, read; /* memory bandwidth in GB/s; triad counts three arrays */
     double array_mb;
-    double cache, cache_mb; /* GB/s and MB of the cache that holds the previous op's results (measured by triad in
-                             * the private caches of CPU cores, or by reads of a GPU's L2) */
-    double launch_us;       /* time of an empty kernel (GPU) or empty parallel loop (CPU) in a chain */
+    /* GB/s and MB of the cache that holds the previous op's results: private caches of CPU cores, or a GPU's L2 */
+    double cache, cache_mb;
+    double launch_us; /* time of an empty kernel (GPU) or empty parallel loop (CPU) in a chain */
     dg_machine_costs costs;
     int rounds;
     double foreign; /* cores that other programs used during the measurement; -1: unknown */
@@ -52,12 +52,12 @@ dg_err dg_machine_measure(dg_machine *m, dg_backend *b, int rounds);
 dg_err dg_machine_peak(dg_machine *m, dg_backend *b);
 
 bool dg_machine_known(int i, dg_type real, dg_machine *out);
-/* Finds a known GPU by its name or the end of its name ("h200", "rtx 4090"). DG_USAGE: the GPU is unknown; the message
- * lists the known names. */
+/* Finds a known GPU by its name or the end of its name ("h200", "rtx 4090"). If the GPU is unknown, returns DG_USAGE
+ * with a list of the known names. */
 dg_err dg_machine_find(const char *name, dg_type real, dg_machine *out);
 
 /* Finds an architecture ("sm_90" or "90") or a known GPU by name. For an architecture, sets only out->arch and
- * out->shared. DG_USAGE: the name is unknown; the message lists the known names. */
+ * out->shared. If the name is unknown, returns DG_USAGE with a list of the known names. */
 dg_err dg_machine_arch(const char *name, dg_type real, dg_machine *out);
 
 /* Measures how many cores other processes use between the calls of dg_busy_start and dg_busy_foreign. */

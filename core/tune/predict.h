@@ -2,13 +2,14 @@
  *   us = launch + max(arithmetic, memory)
  * The time of a GPU's fused launch is computed from counts (cost.h) and assigned to the main op of the launch. For
  * unfused ops, and for launches without counts, formulas predict three terms.
- * Launch time is the number of the op's kernels times the time of an empty kernel in a chain (machine.launch_us).
- * Arithmetic time is the number of products / (the machine's peak rate * the efficiency of the variant's inner loop).
+ *   Launch time is the number of the op's kernels times the time of an empty kernel in a chain (machine.launch_us).
+ *   Arithmetic time is the number of products / (the machine's peak rate * the efficiency of the variant's inner loop).
  * On a GPU, the multiprocessor with the most tiles determines the time (wave quantisation), and fewer warps lower the
  * rate. On the CPU, the products and transforms of Winograd's algorithm are counted.
- * Memory time is the time for reading and writing all operands once, from the last cache if they fit, else from memory.
- * Tiles re-read operands: if loading the operands of all blocks through the last cache takes longer, this is the memory
- * time. The efficiencies are constants in core/tune/predict_cpu.c and core/tune/predict_gpu.c. `dcgan profile` prints
+ *   Memory time is the time for reading and writing all operands once, from the last cache if they fit, else from
+ * memory. Blocks load operands repeatedly through the last cache. If these loads take longer, their time is the memory
+ * time.
+ * The efficiencies are constants in core/tune/predict_cpu.c and core/tune/predict_gpu.c. `dcgan profile` prints
  * predicted and measured times. */
 #ifndef DG_PREDICT_H
 #define DG_PREDICT_H

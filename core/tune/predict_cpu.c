@@ -6,8 +6,8 @@
 
 /* Fraction of the peak rate that CPU variant `direct` reaches; inner loops of wide layers reach 0.90 to 0.95. */
 #define DIRECT 0.85
-/* Fraction of the peak rate that grouped convolutions reach. Measured with AVX-512, 16 channels per group and batch
- * size 16: 0.82 to 0.98; for weight gradients, which add partial sums, 0.35 to 0.74. */
+/* Fraction of the peak rate that grouped convolutions reach. With AVX-512, 16 channels per group and batch size 16, the
+ * measured fractions are 0.82 to 0.98. Weight gradients, which add partial sums, reach 0.35 to 0.74. */
 #define GROUPED 0.9
 #define GROUPED_DW 0.6
 

@@ -38,7 +38,7 @@ static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
         return rounds * most(w->products * 2 / rate, w->clocks / ghz) /
                hidden(least(most(resident, 1) * w->threads / 32, 16)) * 1e-3;
     }
-    const double wide = w->outputs >= 32 ? WGMMA : WGMMA * 2 / 3; /* outputs: per thread */
+    const double wide = w->outputs >= 32 ? WGMMA : WGMMA * 2 / 3;
     const double mma[] = {[DG_MATH_FP32] = m->all * inner_loop(w->outputs),
                           [DG_MATH_BF16] = m->bf16 * MMA,
                           [DG_MATH_FP16] = m->fp16 * MMA};
@@ -63,9 +63,8 @@ dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m)
     return r;
 }
 
-/* For wgmma kernels except dw. JOIN_BYTES: bytes of partial sums that a multiprocessor adds per clock. BEGIN_CLOCKS:
- * clocks per warp that a block spends outside of its main loop. Both were measured with model dcgan64-paper
- * (docs/cuda.md). */
+/* For wgmma kernels except dw, measured with model dcgan64-paper (docs/cuda.md). A multiprocessor adds JOIN_BYTES bytes
+ * of partial sums per clock. A block spends BEGIN_CLOCKS clocks per warp outside of its main loop. */
 enum { JOIN_BYTES = 85, BEGIN_CLOCKS = 100 };
 
 /* Kernels with wgmma load patches and partial sums at m.cache, the rate of the cache under load. In the data

@@ -254,7 +254,7 @@ static bool section_of(reader *r, const char *text)
     r->arch = (int)arch;
     if (!blank) return true;
     r->precision = dg_precision_find(rest + 1);
-    if (dg_precision_removed(rest + 1)) r->arch = -1; /* a tuning row for tf32, as older versions wrote, is ignored */
+    if (dg_precision_removed(rest + 1)) r->arch = -1; /* sections for tf32, which older versions wrote, are ignored */
     return r->precision || r->arch < 0;
 }
 

@@ -1,8 +1,9 @@
 /* Tuning tables, which select the variant and launch parameters of each CUDA op. A row of the --tuning file takes
- * precedence over the table shipped for the architecture, and the shipped table over a rule by shape. The variant
- * determines an op's speed; results of an op's variants agree within the op's tolerance.
+ * precedence over the table shipped for the architecture, and the shipped table over a rule by shape. Results of all
+ * variants of an op agree within the op's tolerance.
  *
- * A tuning file is an INI file: a section per architecture (rows before the first section apply to all), a line per op:
+ * A tuning file is an INI file with a section per architecture and a row per op. Rows before the first section apply to
+ * all architectures.
  *   [sm_90]
  *   conv_fwd N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled tile=64x64 stages=3 split=1
  *   norm_act N=64 H=32 W=32 C=32 groups=1        : vector block=256
@@ -34,11 +35,11 @@ typedef struct {
     int rows, capacity;
 } dg_tune_table;
 
-/* Adds the rows of a tuning file's text. Skips invalid rows and then returns DG_USAGE; the message has the number of
- * invalid rows, and the file, line and reason of the first invalid row. DG_DEVICE: out of memory. */
+/* Adds the rows of a tuning file's text. Skips invalid rows and then returns DG_USAGE. The message has the number of
+ * invalid rows, and the file, line and reason of the first invalid row. Returns DG_DEVICE if memory runs out. */
 dg_err dg_tune_parse(dg_tune_table *t, const char *text, const char *where, dg_type real, const dg_gpu *gpu);
 
-/* Like dg_tune_parse, for a file. DG_IO: the tuning file cannot be read. */
+/* Like dg_tune_parse, for a file. Returns DG_IO if the file cannot be read. */
 dg_err dg_tune_read(dg_tune_table *t, const char *path, dg_type real, const dg_gpu *gpu);
 
 /* Returns the table's row for an op on an architecture, or NULL. The table owns the row. */

@@ -23,7 +23,7 @@ dg_err dg_tune_file_head(dg_tune_file *f, const char *text)
     return DG_OK;
 }
 
-/* Moves *at to the next word before the colon of a tuning row; returns the word's length, or 0 at the colon. */
+/* Moves *at to the next word of a tuning row. Returns the word's length, or 0 at the colon. */
 static size_t next_word(const char **at)
 {
     *at += strspn(*at, " \t");
@@ -112,7 +112,7 @@ dg_err dg_tune_file_read(dg_tune_file *f, const char *path)
     if (strlen(text) != bytes) e = dg_fail(DG_USAGE, "%s: not a text file", path);
     if (!e) e = check_text(text, path);
     const size_t blank = strspn(next, " \t\r\f\v");
-    if (!e && strncmp(next + blank, "\xef\xbb\xbf", 3) == 0) next += blank + 3; /* skips the UTF-8 byte order mark */
+    if (!e && strncmp(next + blank, "\xef\xbb\xbf", 3) == 0) next += blank + 3;
     while (!e && *next) {
         char *line = next;
         next += strcspn(next, "\n");

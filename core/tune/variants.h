@@ -7,8 +7,8 @@
 #include "core/base/err.h"
 #include "core/plan/op_info.h"
 
-/* Replaces the zeros in tune by defaults. Returns NULL, or the reason why the op cannot run with tune, valid until this
- * thread's next call. real: the backend's type. */
+/* Replaces the zeros in tune by defaults. Returns NULL, or the reason why the op cannot run with tune. The reason is
+ * valid until this thread's next call. `real` is the backend's type. */
 const char *dg_variant_check(const dg_op *op, dg_tune *tune, dg_type real, const dg_gpu *gpu);
 
 /* Selects the variant of an op by its shape, without a tuning row. Returns NULL, or the reason why no variant can run
@@ -18,7 +18,6 @@ const char *dg_variant_choose(const dg_op *op, dg_tune *out, dg_type real, const
 /* Returns NULL, or the reason why this GPU does not support operands rounded to gpu->math. */
 const char *dg_variant_refuses_math(const dg_gpu *gpu);
 
-/* Returns the op's variant with this name, or NULL. */
 const dg_variant *dg_variant_find(dg_op_kind kind, const char *name);
 
 /* Writes at most `room` of the valid launches of an op to out and returns their number. The list has each combination
@@ -26,7 +25,7 @@ const dg_variant *dg_variant_find(dg_op_kind kind, const char *name);
 enum { DG_VARIANT_LIST = 4096 };
 int dg_variant_list(const dg_op *op, dg_tune *out, int room, dg_type real, const dg_gpu *gpu);
 
-/* Stores the reason why a variant cannot run an op, per thread, and returns the stored text. */
+/* Stores the reason why a variant cannot run an op, and returns the stored text. The storage is per thread. */
 const char *dg_variant_no(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 bool dg_variant_aligned(const dg_op *op, dg_type real);
