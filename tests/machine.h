@@ -22,14 +22,12 @@ static inline void machine_down(machine *x)
     memset(x, 0, sizeof *x);
 }
 
-/* Writes deterministic pseudo-random pixels. */
 static inline void machine_pixels(uint8_t *out, size_t bytes)
 {
     unsigned long long s = 5;
     for (size_t i = 0; i < bytes; i++) out[i] = (uint8_t)(127.5 + 127 * dg_test_random(&s));
 }
 
-/* Returns options for training a GAN. */
 static inline dg_job_options machine_training(int batch, int last_batch, int samples, int rows)
 {
     dg_job_options o;
@@ -41,8 +39,8 @@ static inline dg_job_options machine_training(int batch, int last_batch, int sam
     return o;
 }
 
-/* Builds a training job of model x->m and permutes its o->rows dataset records. records NULL: they are not initialised.
- * Returns false if a check failed. */
+/* Builds a training job of model x->m and permutes its o->rows dataset records. If `records` is NULL, the records are
+ * not initialised. Returns false if a check failed. */
 static inline bool machine_begin(machine *x, const dg_cpu_options *cpu, const dg_job_options *o, const void *records,
                                  uint64_t seed)
 {

@@ -1,4 +1,4 @@
-/* Image files for tests, written to memory by libpng, libjpeg and giflib, or byte by byte. */
+/* Makes image files for tests in memory, by libpng, libjpeg and giflib, or byte by byte. */
 #ifndef DG_MAKE_IMAGE_H
 #define DG_MAKE_IMAGE_H
 
@@ -63,7 +63,7 @@ __attribute__((unused)) static int blob_save(const blob *b, const char *path)
     return fclose(f) || n != b->bytes ? -1 : 0;
 }
 
-/* Saves and frees blob b, as file folder/name. Returns 0, or -1 with errno. */
+/* Saves blob b as file folder/name, and frees it. Returns 0, or -1 with errno. */
 __attribute__((unused)) static int blob_into(const char *folder, const char *name, blob b)
 {
     char path[1200];
@@ -132,7 +132,7 @@ __attribute__((unused)) static void deflate_into(blob *b, const void *data, size
     free(p);
 }
 
-/* Compresses `head`, followed by `zeros` zero bytes; window: 15 for the zlib format, 31 for gzip. */
+/* Compresses `head` followed by `zeros` zero bytes. `window` is 15 for the zlib format and 31 for gzip. */
 __attribute__((unused)) static void deflate_zeros(blob *b, const blob *head, size_t zeros, int window)
 {
     static const uint8_t zero[1 << 16];
@@ -175,7 +175,7 @@ typedef struct {
     const png_color_16 *key; /* the transparent colour, or NULL */
 } png_spec;
 
-/* Makes a PNG file. rows: pixels packed as in PNG, consecutive and without filter bytes. */
+/* Makes a PNG file. `rows` contains pixels packed as in PNG, without filter bytes. */
 __attribute__((unused)) static blob png_by_libpng(const png_spec *s, const uint8_t *rows)
 {
     blob b = {0};
@@ -200,7 +200,6 @@ __attribute__((unused)) static blob png_by_libpng(const png_spec *s, const uint8
     return b;
 }
 
-/* Makes an RGB PNG file of noise. */
 __attribute__((unused)) static blob png_noise(int W, int H, uint32_t seed)
 {
     uint8_t *rows = malloc(3 * (size_t)W * (size_t)H);
@@ -211,7 +210,7 @@ __attribute__((unused)) static blob png_noise(int W, int H, uint32_t seed)
     return b;
 }
 
-/* Saves PNG files of noise with n x n pixels as folder/00.png ..., numbers begin to end - 1. */
+/* Saves PNG files of n x n pixels of noise. They are named after the numbers `begin` to `end` - 1, such as 00.png. */
 __attribute__((unused)) static void save_noise(const char *folder, int begin, int end, int n)
 {
     for (int i = begin; i < end; i++) {
@@ -224,7 +223,7 @@ __attribute__((unused)) static void save_noise(const char *folder, int begin, in
 /* ---- JPEG by libjpeg ---- */
 
 typedef struct {
-    int W, H, components;   /* 1, 3 or 4 */
+    int W, H, components;   /* components is 1, 3 or 4 */
     J_COLOR_SPACE from, to; /* colour spaces of the pixels and of the file */
     int h, v;               /* sampling factors of the first component, 1 or more */
     int quality;
@@ -375,7 +374,7 @@ __attribute__((unused)) static void tiff_number(blob *b, int big, uint32_t v, in
     }
 }
 
-/* Makes a TIFF block of EXIF with two tags, the second for the orientation. */
+/* Makes a TIFF block of EXIF with two tags, of which the second is the orientation. */
 __attribute__((unused)) static blob exif_block(int big, uint32_t orientation)
 {
     blob b = {0};

@@ -38,8 +38,8 @@ static inline const char *shape_set(dg_op *op, dg_op_kind kind, const shape_valu
     return info->complete ? info->complete(op) : NULL;
 }
 
-/* Makes a shape with a different value for each dimension; returns NULL, or the reason why no shape is valid. All
- * operands point to `somewhere`, because no kernel runs. */
+/* Makes a shape with a different value for each dimension. All operands point to `somewhere`, because no kernel runs.
+ * Returns NULL, or the reason why no shape is valid. */
 static inline const char *shape_any(dg_op *op, dg_op_kind kind, void *somewhere)
 {
     const bool images = kind == DG_OP_gather || kind == DG_OP_augment || kind == DG_OP_augment_dx;

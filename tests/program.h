@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Runs a program with arguments (ended by NULL) and stores its output in text. Returns the exit code; -1: killed or not
- * started. */
+/* Runs a program with arguments (ended by NULL) and stores its output in text. Returns the exit code, or -1 if the
+ * program was killed or not started. */
 static inline int dg_test_run(const char *program, const char *const *words, char *text, size_t size)
 {
     const char *argv[16] = {program};

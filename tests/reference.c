@@ -16,7 +16,7 @@ static double act_of(dg_act act, double slope, double z)
     return NAN;
 }
 
-/* Returns act'(z), given y = act(z): for tanh from y, else from the sign of y. */
+/* Returns act'(z), given y = act(z). */
 static double slope_of(dg_act act, double slope, double y)
 {
     switch (act) {
@@ -114,7 +114,7 @@ void dg_ref_softmax(const dg_softmax_args *a)
         const double *l = (const double *)a->logit + n * a->C;
         int top = 0;
         for (int c = 0; c < a->C; c++) top = l[c] > l[top] ? c : top;
-        long double sum = 0, one = 0; /* one: the loss of a row, -sum_c q_c log p_c */
+        long double sum = 0, one = 0; /* `one` is the loss of a row, -sum_c q_c log p_c */
         for (int c = 0; c < a->C; c++) sum += expl((long double)l[c] - l[top]);
         for (int c = 0; c < a->C; c++) {
             const long double log_p = (long double)l[c] - l[top] - logl(sum), p = expl(log_p);

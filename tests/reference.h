@@ -1,5 +1,5 @@
-/* The reference: all ops as simple loops in double (convolution: reference_conv.h), and functions that run an op on a
- * backend for comparison. Operands that ops.h calls real are arrays of double in host memory. */
+/* The reference computes all ops by simple loops in double. dg_case_run runs an op on a backend for comparison.
+ * Operands that ops.h calls real are arrays of double in host memory. */
 #ifndef DG_REFERENCE_H
 #define DG_REFERENCE_H
 
@@ -14,7 +14,7 @@ void dg_ref_run(const dg_op *op);
 DG_OPS(X)
 #undef X
 
-/* Returns the number and type of the elements of operand i. DG_F64: real; DG_U8: bytes and structs. */
+/* Sets the number and type of operand i's elements. The type is DG_F64 for reals and DG_U8 for bytes and structs. */
 void dg_ref_operand(const dg_op *op, int i, size_t *count, dg_type *type);
 
 void **dg_ref_pointer(const dg_op *op, int i);
@@ -24,10 +24,10 @@ void **dg_ref_pointer(const dg_op *op, int i);
  * share one copy. Returns NULL, or an error other than wrong values. */
 const char *dg_case_run(dg_backend *b, const dg_op *op);
 
-/* Functions of reference_cpu.c and case_cuda.cu for dg_case_run. dg_case_guard: number of guard bytes. dg_case_offset:
- * true if real operands start one value after an aligned address. dg_case_choose: returns NULL, or why the op cannot
- * run. dg_case_note: called for each result, and with NULL after the operands are released; returns NULL or an
- * error. */
+/* These functions for dg_case_run are in reference_cpu.c and case_cuda.cu. dg_case_guard is the number of guard bytes.
+ * dg_case_offset returns true if real operands start one value after an aligned address. dg_case_choose returns NULL,
+ * or why the op cannot run. dg_case_note is called for each result, and with NULL after the operands are released. It
+ * returns NULL or an error. */
 void *dg_case_memory(dg_backend *b, size_t bytes);
 void dg_case_release(dg_backend *b, void *p);
 extern const size_t dg_case_guard;
@@ -35,8 +35,8 @@ bool dg_case_offset(void);
 const char *dg_case_choose(dg_backend *b, dg_op *op);
 const char *dg_case_note(const void *result, size_t bytes);
 
-/* Opens backend number i among all pairs of instruction set and real type that this machine supports. False: no more
- * backends. */
+/* Opens backend number i of all pairs of instruction set and real type that this machine supports. Returns false if i
+ * is too large. */
 bool dg_case_open(int i, int threads, dg_backend **b);
 
 /* Returns how slow ops are: 0 on real hardware, 1 in the CUDA simulator, 2 in the simulator with a sanitizer. Slow

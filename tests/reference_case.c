@@ -10,7 +10,6 @@
 void **dg_ref_pointer(const dg_op *op, int i)
 {
     int n;
-    /* casts a member's offset to the operand's pointer */
     return (void **)(void *)((char *)(uintptr_t)&op->u + dg_operands(op->kind, &n)[i].member);
 }
 
@@ -85,10 +84,10 @@ double dg_case_error(const double *a, const double *b, size_t n, double floor)
     return worst;
 }
 
-/* One operand: the caller's array and its copy on the backend. */
+/* An operand as the caller's array, and its copy on the backend. */
 typedef struct {
     void *theirs;
-    size_t count, bytes, off, all; /* values, bytes and offset of the operand; bytes of its allocation */
+    size_t count, bytes, off, all; /* number of values, bytes, offset in the allocation, bytes of the allocation */
     bool real, input, output;
     void *block;
     unsigned char *image; /* the allocation before the op runs: guard, offset, operand, guard */
@@ -118,7 +117,8 @@ static void make_room(dg_backend *b, twin *t, int i, size_t bytes, size_t extra)
     if (t->all) t->block = must(dg_case_memory(b, t->all));
 }
 
-/* Copies `count` values between an array of double and an array of double or, if `narrow`, float. */
+/* Copies `count` values from `theirs` to `mine`, or back if `back` is true. `mine` has floats if `narrow` is true,
+ * else doubles. */
 static void convert(unsigned char *mine, double *theirs, size_t count, bool narrow, bool back)
 {
     for (size_t i = 0; i < count && narrow; i++) {
@@ -143,7 +143,7 @@ static const char *load(dg_backend *b, const twin *t, unsigned char *all)
     return dg_case_note(all + t->off, t->bytes);
 }
 
-/* Makes each operand of `op` point to a copy on the backend; operands with one pointer share a copy. An op whose
+/* Makes each operand of `op` point to a copy on the backend. Operands with one pointer share a copy. An op whose
  * pointer to counters is NULL uses `counters`. Returns the number of copies. */
 static int place(dg_backend *b, dg_op *op, const dg_op *original, uint32_t *counters, twin *twins)
 {

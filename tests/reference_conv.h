@@ -1,4 +1,4 @@
-/* Convolution as core/plan/ops.h defines it: simple loops in double. */
+/* Computes convolutions, as core/plan/ops.h defines them, by simple loops in double. */
 #ifndef DG_REFERENCE_CONV_H
 #define DG_REFERENCE_CONV_H
 

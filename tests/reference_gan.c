@@ -70,7 +70,7 @@ void dg_ref_ema(const dg_ema_args *a)
     for (int64_t i = 0; i < a->n; i++) average[i] = t > 0 ? d * average[i] + (1 - d) * p[i] : p[i];
 }
 
-/* Draws the seven random numbers of image n in [0, 1]. Returns the set of augmentations that apply to image n. */
+/* Draws image n's random numbers in [0, 1). Returns the set of augmentations that apply to image n. */
 static int draw(double u[8], const dg_augment_args *a, int n)
 {
     const uint64_t stream = (uint64_t)DG_STREAM_AUGMENT << 56 | (uint64_t)a->order << 40 | a->state->step;

@@ -53,7 +53,7 @@ __attribute__((format(printf, 1, 2), unused)) static char *temp_text(const char 
 /* Returns the path temp_dir/name, which stays valid for 15 more calls of temp_text or temp_path. */
 __attribute__((unused)) static const char *temp_path(const char *name) { return temp_text("%s/%s", temp_dir, name); }
 
-/* Returns the number of file names in a directory that contain `part`. */
+/* Returns the number of files in a directory whose names contain `part`. */
 __attribute__((unused)) static int temp_count(const char *dir, const char *part)
 {
     int n = 0;
@@ -106,7 +106,6 @@ __attribute__((unused)) static void temp_put(const char *path, const void *data,
     if (f) fclose(f);
 }
 
-/* Copies a file to `name` in the temporary directory. */
 __attribute__((unused)) static void temp_copy(const char *file, const char *name)
 {
     size_t n;

@@ -1,5 +1,5 @@
 /* The test framework. A test program checks with DG_CHECK and DG_NEAR, and ends with `return dg_test_report();` or
- * DG_TESTS. Exit code 0: all checks passed; 1: a check failed; 77: skipped (dg_test_skip prints the reason). */
+ * DG_TESTS. The exit code is 0 if all checks passed, 1 if a check failed, and 77 if the test was skipped. */
 #ifndef DG_TEST_H
 #define DG_TEST_H
 
@@ -63,7 +63,7 @@ __attribute__((unused)) static double dg_test_random(unsigned long long *state)
     return ((double)(*state >> 33) + 0.5) / 1073741824.0 - 1.0;
 }
 
-/* Checks of a call that returns dg_err: success (DG_WORKS), or failure with a code and words in its message. */
+/* DG_WORKS checks that a call returns DG_OK. DG_REFUSED checks that it returns `code` with `words` in its message. */
 #define DG_WORKS(call) DG_CHECKF(!(call), "%s: %s", #call, dg_message())
 #define DG_REFUSED(call, code, words)                                                                            \
     DG_CHECKF((call) == (code) && strstr(dg_message(), words), "%s should say \"%s\", not \"%s\"", #call, words, \

@@ -66,7 +66,7 @@ static int counter = -1; /* index of the counter that decides which call fails *
 static long first, last; /* first and last failing call */
 static atomic_bool counting;
 static _Thread_local __attribute__((tls_model("initial-exec"))) bool spared; /* this thread's calls are not counted */
-static void (*watch)(int kind, long k); /* a test's function, called for the k-th call of each kind; NULL: none */
+static void (*watch)(int kind, long k); /* a test's function for the k-th call of each kind, or NULL */
 
 /* Counts this call; returns true if it must fail. */
 static bool hit(int kind, bool changes)
@@ -94,12 +94,13 @@ static bool call_fails(int kind, bool changes)
     return how == FAIL || (how == INTERRUPT && kinds[kind].interrupts);
 }
 
-/* Address range of a library whose calls are not counted: the library ends the program if a call fails. */
+/* Address range of a library whose calls are not counted, because it ends the program if a call fails. */
 static uintptr_t library_from, library_to;
 static bool counts(const void *caller) { return (uintptr_t)caller - library_from >= library_to - library_from; }
 #define CALLER __builtin_return_address(0)
 
-/* Defines a function: CALL(result, failure value, kind, changes a file, name, (types), (parameters), (arguments)). */
+/* Defines a function. The arguments are result, failure value, kind, whether it changes a file, name, types,
+ * parameters, arguments. */
 #define TYPES(...) __VA_ARGS__
 #define CALL(result, failed, kind, changes, name, types, declared, given)         \
     result name declared                                                          \
@@ -162,7 +163,6 @@ CALL(int, -1, LOCK, false, flock, (int, int), (int fd, int what), (fd, what))
 CALL(int, -1, MODE, false, fchmod, (int, mode_t), (int fd, mode_t mode), (fd, mode))
 CALL(int, -1, MODE, false, fchown, (int, uid_t, gid_t), (int fd, uid_t user, gid_t group), (fd, user, group))
 
-/* Functions that open a file have a mode argument after the flags if they may create the file. */
 #define OPENS(name, types, declared, given)                                             \
     int name declared                                                                   \
     {                                                                                   \
@@ -176,7 +176,6 @@ CALL(int, -1, MODE, false, fchown, (int, uid_t, gid_t), (int fd, uid_t user, gid
 OPENS(open, (const char *), (const char *path, int flags, ...), (path))
 OPENS(openat, (int, const char *), (int dir, const char *path, int flags, ...), (dir, path))
 
-/* fcntl copies descriptors and locks files; its third argument is a long or a pointer. */
 int fcntl(int fd, int command, ...)
 {
     NEXT(int, "fcntl", int, int, ...)
@@ -239,7 +238,7 @@ int fclose(FILE *f)
     return wrong ? EOF : closed;
 }
 
-/* Never fails: AddressSanitizer calls this function when a thread starts and ends the program if it fails. */
+/* Never fails, because AddressSanitizer would end the program if it failed. */
 int pthread_getattr_np(pthread_t thread, pthread_attr_t *to)
 {
     NEXT(int, "pthread_getattr_np", pthread_t, pthread_attr_t *)
@@ -249,7 +248,7 @@ int pthread_getattr_np(pthread_t thread, pthread_attr_t *to)
     return failed;
 }
 
-/* Runs at exit: calls of the C library, sanitizers or gcov after main() are not counted. */
+/* Runs at exit, so that calls after main() by the C library, sanitizers or gcov are not counted. */
 static void end_counting(void)
 {
     const char *path = getenv("FAULT_COUNT");

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* NEXT(int, "close", int): declares `real`, a pointer to the C library's function, which this library replaces. */
+/* NEXT(int, "close", int) declares `real`, a pointer to the C library's close(), which this library replaces. */
 #define NEXT(type, name, ...)                        \
     static type (*real)(__VA_ARGS__);                \
     if (!real) {                                     \
@@ -15,7 +15,7 @@
         memcpy((void *)&real, &found_, sizeof real); \
     }
 
-/* DG_BEFORE_MAIN(f): f() runs just before main(), after the initialisation of libraries. */
+/* DG_BEFORE_MAIN(f) makes f() run just before main(), after the initialisation of libraries. */
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the name is the C library's */
 #define DG_BEFORE_MAIN(f)                                                                                            \
     static int (*program_main)(int, char **, char **);                                                               \

@@ -20,7 +20,7 @@ enum { LONGEST = 4096 };
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER; /* locked until a call's line is written */
 static int record = -1;
 
-/* Runs at exit: files that gcov writes after main() are not recorded. */
+/* Runs at exit, so that files that gcov writes after main() are not recorded. */
 static void end(void)
 {
     pthread_mutex_lock(&one_at_a_time);
@@ -139,7 +139,6 @@ ssize_t pwrite(int fd, const void *data, size_t n, off_t at)
     return done;
 }
 
-/* Records the current size of a file. */
 static int resized(int fd, int failed)
 {
     struct stat s;

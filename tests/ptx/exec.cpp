@@ -75,7 +75,7 @@ void h_mapa(Warp &w, const Ins &I, u32 m)
     }
 }
 
-/* Returns why this lane may not read the bytes at `address`, or NULL; *from is set to their address on the host. */
+/* Returns why this lane may not read the bytes at `address`, or NULL. Sets *from to their address on the host. */
 const char *why_not(const Block &reader, const Cluster &c, u32 address, u32 total, const char **from)
 {
     const u32 rank = (address >> RANK_AT) - 1, at = (address & ((1u << RANK_AT) - 1)) - SHARED_AT;

@@ -1,6 +1,6 @@
 /* Bugs planted in small kernels and host programs. `bugs --list` prints each bug's name and the simulator modes that
- * must detect it. `bugs NAME` runs the program of one bug, and `bugs none` runs all programs without bugs. Exit code 0:
- * all results are correct. */
+ * must detect it. `bugs NAME` runs the program of one bug, and `bugs none` runs all programs without bugs. The exit
+ * code is 0 if all results are correct. */
 #include <string>
 
 #define DEV_WGMMA

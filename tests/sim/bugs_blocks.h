@@ -120,7 +120,7 @@ template <int B> static void run_scale()
     compare("y", y.get(), want, 1e-6);
 }
 
-/* three programs: y = running maximum over blocks; x = shift(shift(x)); two arrays in dynamic shared memory */
+/* three programs: a running maximum over blocks, two shifts, and two arrays in dynamic shared memory */
 template <int B> static __global__ void chain(float *y, const float *x)
 {
     float before = 0;

@@ -17,7 +17,7 @@ template <int B> static __global__ void product(float *c, const __nv_bfloat16 *a
     const int lane = threadIdx.x;
     auto load = [&](int k, int stage) {
         int row = lane / 2, col = lane % 2 * 8;
-        if (B == SKEWED_ROW) { /* bug: too small a row pitch; ordinary stores fill the rows */
+        if (B == SKEWED_ROW) { /* bug: the row pitch is too small, and ordinary stores fill the rows */
             for (int i = 0; i < 8; i++) sa[stage][row][col + i] = a[row * DEPTH + k + col + i];
         } else {
             cp_async16(&sa[stage][row][col], a + row * DEPTH + k + col, true);

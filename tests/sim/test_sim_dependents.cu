@@ -1,5 +1,5 @@
-/* Launches that may start before the previous launch has ended: which launches start early, and the reports of accesses
- * that are too early. test_dependents.cu has correct kernels. */
+/* Tests which launches start before the previous launch has ended, and the reports of accesses that are too early.
+ * test_dependents.cu has correct kernels. */
 #include "reported.h"
 
 /* ---- Early starts ---- */

@@ -44,7 +44,8 @@ static void test_order()
     }
 }
 
-/* A CUDA thread runs until it must wait; then the other threads run. Every warp counts once before any counts twice. */
+/* A CUDA thread runs until it must wait. Then the other threads run. Every warp counts once before any warp counts
+ * twice. */
 static __global__ void skew_kernel(int *seen, int *progress)
 {
     int warp = threadIdx.x / 32;

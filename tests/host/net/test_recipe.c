@@ -1,5 +1,5 @@
-/* Tests a recipe of its own: network S with one layer learns that images are real. The metrics of S are in the log, in
- * progress lines, in curves.png and in the final message. Log and plots support the metrics of all recipes. */
+/* Trains network S of one layer with a recipe that only this test defines: S learns that images are real. Its metrics
+ * must appear in the log, in progress lines, in curves.png and in the final message. */
 #include "gather_signed.h"
 #include "host/figure/images.h"
 #include "host/rundir/log_text.h"
@@ -10,7 +10,7 @@
 #include "test.h"
 
 enum { SIZE = 16, IMAGES = 13, BATCH = 5, EPOCHS = 3, STEPS = 3 * EPOCHS };
-enum { PROBABILITY = 1, BAD = 4, LOSS = 6 }; /* indices of this recipe's metrics, which a GAN uses for other values */
+enum { PROBABILITY = 1, BAD = 4, LOSS = 6 }; /* indices of this recipe's metrics */
 
 static const dg_recipe_plot plots[] = {{"Score", "cross entropy", 0}};
 static const dg_metric metrics[] = {
@@ -40,7 +40,7 @@ typedef struct {
     int w, dw, m, v;
 } weights;
 
-/* Sets the operands of an op to tensors; names are separated by blanks. */
+/* Sets the operands in `names`, which blanks separate, to the tensors in `row`. */
 static void operands(dg_op *op, const char *names, const int *row)
 {
     char name[16];
@@ -128,7 +128,7 @@ static dg_options o = {.data = data,
                        .grid_cols = 2};
 static char config[] = "";
 
-/* Builds a job. All images are identical, so their order has no effect. */
+/* All images are identical, so their order has no effect. */
 static bool up(void)
 {
     static dg_model model;
@@ -170,7 +170,6 @@ static void down(void)
     dg_rundir_close(&r.dir);
 }
 
-/* Runs the training loop with stderr redirected to a file. */
 static dg_err train(const char *said)
 {
     FILE *to = freopen(said, "w", stderr);
@@ -179,7 +178,7 @@ static dg_err train(const char *said)
     return e;
 }
 
-/* Computes the loss of the first step, log(1 + exp(-logit)), by simple loops over the weights in PyTorch's order. */
+/* Computes the first step's loss log(1 + exp(-logit)) from weights in PyTorch's order. */
 static double first_loss(void)
 {
     static double w[3 * SIZE * SIZE];

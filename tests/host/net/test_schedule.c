@@ -35,7 +35,7 @@ static void test_cosine(void)
     o.schedule = 1000, o.beta2_end = 0.99, o.r1_end = 0.2, o.ema_half_life = 640;
     dg_step_state s = after(&o, 0);
     DG_CHECK(s.lr[0] == 2e-4 && s.beta2 == 0.9 && s.penalty[0] == 2 && s.ema == 0 && s.augment == 0);
-    s = after(&o, 250); /* the cosine's factor c is (1 + sqrt(1/2)) / 2 */
+    s = after(&o, 250);
     const double c = (1 + sqrt(0.5)) / 2;
     DG_NEAR(s.lr[1], 2.5e-4 + 7.5e-4 * c, 1e-17);
     DG_NEAR(s.beta2, 0.99 - 0.09 * c, 1e-15);

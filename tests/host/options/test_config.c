@@ -1,4 +1,4 @@
-/* config.ini: every value that is written is read back unchanged. */
+/* Tests that every value in config.ini is read back as it was written. */
 #include "host/options/option_table.h"
 #include "test.h"
 
@@ -15,7 +15,7 @@ static unsigned below(unsigned n)
     return (unsigned)(state >> 33) % n;
 }
 
-/* Writes config.ini with this value of --device, which accepts any text, and checks that it is read back unchanged. */
+/* True if config.ini returns `value` unchanged. Uses --device, because this option accepts any text. */
 static bool survives(char *value)
 {
     dg_options o = base, back = {.device = NULL};
@@ -29,7 +29,7 @@ static bool survives(char *value)
     return same;
 }
 
-/* Tests each special byte at every position near the places where config.ini splits a long value into lines. */
+/* Tests special bytes near the positions where config.ini splits a long value into lines. */
 static void test_each_byte_at_every_cut(void)
 {
     static const char odd[] = "#;[]=: \t\n\r\"'\\\x01\x7f\xff\xc3x";
@@ -37,7 +37,7 @@ static void test_each_byte_at_every_cut(void)
     for (const char *c = odd; *c; c++)
         for (int around = 150; around < 900; around++) {
             memset(value, 'a', (size_t)around);
-            value[around] = *c; /* the special byte at the split, between ordinary bytes */
+            value[around] = *c;
             snprintf(value + around + 1, sizeof value - (size_t)around - 1, "%s", around % 3 ? "bcd" : "");
             if (!DG_CHECKF(survives(value), "byte 0x%02x at %d", (unsigned char)*c, around)) break;
         }
@@ -77,7 +77,7 @@ static const char *reads(const char *text)
     return dg_config_parse(text, "config.ini", &o) == DG_OK ? o.device : dg_message();
 }
 
-/* Values and comments in the style of a user, in short and long lines. */
+/* Reads values and comments as a user would write them, in short and long lines. */
 static void test_by_hand(void)
 {
     char text[4000], want[1000];
@@ -105,7 +105,6 @@ static void test_too_long(void)
     dg_options_free(&o);
 }
 
-/* Errors name the number of the faulty line. */
 static void test_wrong_lines(void)
 {
     static const char *const wrong[][2] = {
@@ -126,7 +125,7 @@ static void test_wrong_lines(void)
                   said ? said : "", wrong[i][1]);
     }
     DG_CHECK(!strcmp(reads("device = \"\\x41\\x4\\xg1\\y\"\n"), "A\\x4\\xg1\\y"));
-    static char longest[8 * MOST]; /* longer than the longest permitted value */
+    static char longest[8 * MOST];
     const size_t n = (size_t)snprintf(longest, sizeof longest, "[run]\ndevice = ");
     memset(longest + n, 'v', sizeof longest - n - 1);
     DG_CHECKF(strstr(reads(longest), "config.ini:2: value too long"), "%.200s", dg_message());
@@ -152,26 +151,26 @@ static bool is_among(const char *name, const char *const *list)
     return *list;
 }
 
-/* Checkpoints store the options with DG_OPT_RESULT; `other` lists all other options that config.ini keeps. */
+/* Checkpoints store the options with DG_OPT_RESULT. `other` lists every other option that config.ini keeps. */
 static void test_results(void)
 {
     static const char *const other[] = {"data",
                                         "model",
                                         "init",
                                         "epochs",
-                                        "steps", /* up to here: stored elsewhere in a checkpoint */
+                                        "steps",
                                         "skip-unreadable",
                                         "strict",
                                         "cache",
                                         "device",
                                         "tuning",
-                                        "fuse", /* up to here: paths and speed */
+                                        "fuse",
                                         "device-memory",
-                                        "threads", /* up to here: no effect on the result */
+                                        "threads",
                                         "sample-every",
                                         "checkpoint-every",
                                         "keep",
-                                        "grid", /* up to here: which files are written, and when */
+                                        "grid",
                                         "no-curves",
                                         "no-report",
                                         "tensorboard",
@@ -199,7 +198,7 @@ static void test_results(void)
     free(got);
 }
 
-/* Options that --resume compares with the options in the checkpoint. */
+/* Checkpoints must store these options, because --resume compares them. */
 static void test_old_results(void)
 {
     static const char *const key[] = {"batch",     "lr",        "lr-d",     "lr-g",        "beta1",      "beta2",
@@ -214,7 +213,7 @@ static void test_old_results(void)
     }
 }
 
-/* A run saves every training option, because --resume would lose the others. */
+/* A run saves every training option, because --resume would lose an option that is not saved. */
 static void test_saved(void)
 {
     static const char *const given_anew[] = {NULL};

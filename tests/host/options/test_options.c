@@ -1,4 +1,4 @@
-/* Options of the command line, the environment and config.ini: precedence, and messages for invalid values. */
+/* Tests the precedence of command line, environment and config.ini, and the messages for invalid values. */
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,7 +43,7 @@ static void test_built_in(void)
              o.alpha == DG_ALPHA_WHITE && o.filter == DG_RESIZE_BILINEAR);
     DG_CHECK(o.grid_rows == 8 && o.grid_cols == 8 && !strcmp(o.device, "auto") && o.threads == 0);
     DG_CHECK(!strcmp(o.out, "samples/somewhere-dcgan64-paper"));
-    for (const dg_option *t = dg_option_table; t->name; t++) { /* option names and letters are unique per command */
+    for (const dg_option *t = dg_option_table; t->name; t++) {
         DG_CHECKF(dg_option_find(t->name), "%s", t->name);
         for (const dg_option *u = t + 1; u->name; u++)
             DG_CHECKF(strcmp(t->name, u->name) != 0 || !(t->commands & u->commands), "%s is there twice", t->name);
@@ -119,7 +119,7 @@ static void test_values(void)
     accepts("-d a --flip --flip=no --fit stretch --alpha black --orient ignore --precision fp64 --device cuda:1 -q");
     DG_CHECK(!o.flip && o.fit == DG_FIT_STRETCH && o.alpha == DG_ALPHA_BLACK && !o.exif &&
              o.precision == DG_PRECISION_FP64 && o.quiet);
-    accepts("-d a --epoch 3"); /* getopt_long accepts unambiguous abbreviations of options */
+    accepts("-d a --epoch 3"); /* getopt_long accepts an unambiguous abbreviation of --epochs */
     DG_CHECK(o.epochs == 3);
 
     accepts("-d a --loss ralsgan --ema 0.995 --augment cutout,color");
@@ -330,7 +330,7 @@ static void test_config(void)
         snprintf(where, sizeof where, "c.ini:%s:", bad[i][1]);
         DG_CHECKF(strstr(dg_message(), where) != NULL, "no %s in: %s", where, dg_message());
     }
-    /* an invalid line after a line that inih reads in several pieces */
+    /* the invalid line follows lines that are longer than inih's buffer */
     char text[2000] = "[run]\n; ";
     memset(text + strlen(text), 'c', 600);
     strcat(text, "\ncache = /");
@@ -342,7 +342,7 @@ static void test_config(void)
     DG_CHECK(code == DG_IO);
 }
 
-/* config.ini is read back to the values that were written, for any paths. */
+/* Paths with special characters are read back from config.ini unchanged. */
 static void test_config_round_trip(void)
 {
     static const char *const odd[] = {" blanks at the ends ",

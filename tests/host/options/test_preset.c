@@ -1,4 +1,4 @@
-/* The option --preset: its values, and the values that override them. */
+/* Tests the values that --preset sets, and the options that override them. */
 #include "host/options/option_table.h"
 #include "command_line.h"
 #include "tempdir.h"
@@ -12,7 +12,7 @@ static dg_err parse(const char *line)
     return parse_line(line, &o);
 }
 
-/* Checks that LINE gives the option this value and that config.ini contains it. */
+/* Checks that `line` sets option `name` to `value`, and that config.ini contains this value. */
 static void leaves(const char *line, const char *name, const char *value)
 {
     char now[100], saved[200];
@@ -40,7 +40,7 @@ static void test_small(void)
 {
     leaves("-d a --preset small", "ema", "0.995");
     leaves("-d a --loss hinge --preset small", "loss", "hinge");
-    leaves("-d a --ema 0.9 --preset small", "ema", "0.9"); /* in any order, --ema overrides --preset */
+    leaves("-d a --ema 0.9 --preset small", "ema", "0.9"); /* --ema overrides --preset in any order */
     averages_nothing("-d a --preset small --ema=0");
     leaves("-d a --preset paper --preset small", "ema", "0.995");
     averages_nothing("-d a --preset small --preset none");

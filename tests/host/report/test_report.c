@@ -1,4 +1,4 @@
-/* Sections and size of report.html, and results of nearest.png. */
+/* Tests the sections and size of report.html, and the images in nearest.png. */
 #include "host/report/report.h"
 #include "host/run/log_curves.h"
 
@@ -74,7 +74,8 @@ static void curves_are_means(void)
     DG_CHECK(p.epochs && c->points == EPOCHS && c->bins == 300);
     DG_NEAR(c->y[1], STEPS + (STEPS - 1) / 2., 1e-9);
     DG_NEAR(c->x[1], 1.5, 1e-9);
-    DG_NEAR(c->y[0], ((STEPS - 1) * STEPS / 2. - 7) / (STEPS - 1), 1e-9); /* mean of the epoch without one row */
+    DG_NEAR(c->y[0], ((STEPS - 1) * STEPS / 2. - 7) / (STEPS - 1),
+            1e-9); /* mean of the first epoch, which lacks row 7 */
     DG_NEAR(c->low[299], EPOCHS * STEPS - 3, 1);
     DG_NEAR(c->high[299], EPOCHS * STEPS - 1, 0);
     log.n = 3 * STEPS;
@@ -88,7 +89,7 @@ static void curves_are_means(void)
     char *empty = text_of(put_plot, &p);
     DG_CHECK(strstr(empty, "<h3>a&#60;b</h3>") && strstr(empty, "&#60;G&#62;") && !strstr(empty, "nan"));
     free(empty);
-    /* one step with a huge loss does not flatten the curve, and the page reports this loss */
+    /* A huge loss in one step does not flatten the curve. The page reports this loss. */
     log.n = EPOCHS * STEPS;
     p.curves = 0;
     dg_curve_add(&p, "<G>", &log, &m, 0);
@@ -105,7 +106,7 @@ static void curves_are_means(void)
     DG_CHECK(c->points == 2 && c->bins == 0 && c->y[0] == 49 && c->y[1] == 99 && c->x[1] == x[99]);
 }
 
-/* Tests axes of values that differ by less than a tick or by more than a double can represent. */
+/* Tests axes whose values differ very little, or by more than a double can represent. */
 static void axes_end(void)
 {
     static const double y[][2] = {{1, 1 + 2.3e-16}, {1e15, 1e15 + .125}, {0, 5e-324},          {-1e300, 1e300},
@@ -129,7 +130,7 @@ static dg_rundir open_run(const char *name)
     return r;
 }
 
-/* Writes n sample grids of cells x cells images, all with the same noise. */
+/* Writes n sample grids of cells x cells images. All grids are hard links to one file of random pixels. */
 static void make_grids(const dg_rundir *r, int n, int cells, int size)
 {
     char first[4096], path[4096];
@@ -154,7 +155,7 @@ static void put_log(const dg_rundir *r)
     temp_put(dg_rundir_file(r, path, "log.csv"), text, (size_t)n);
 }
 
-/* Returns report.html as text, malloc'd. */
+/* Returns the text of report.html, which the caller frees. */
 static char *page_of(dg_report_run *r, const dg_rundir *d, size_t *bytes)
 {
     char path[4096];
@@ -179,7 +180,7 @@ static void grids_have_room(void)
     DG_CHECKF(bytes > 5000000 && bytes < 12000000, "%zu bytes", bytes);
     dg_report_free(&r);
     dg_rundir_close(&d);
-    /* the page shows every grid if a run has few sample grids, otherwise a selection */
+    /* the page shows all grids of a run with few sample grids, otherwise a selection */
     d = open_run("small");
     make_grids(&d, 3, 2, 8);
     DG_CHECK(dg_report_grids_renew(&r.grids, d.fd, d.path) == DG_OK);
@@ -203,7 +204,6 @@ static void put_grid(const dg_rundir *r, const char *name, int W, int H)
     free(im.pixels);
 }
 
-/* Limits for the sample grids of a hostile run directory. */
 static void grids_have_limits(void)
 {
     char path[4096];
@@ -251,7 +251,7 @@ static void findings(void)
     dg_rundir_close(&d);
 }
 
-/* nearest.png must find the training images from which a sample grid was made, for small and odd sizes. */
+/* nearest.png must show the training images from which a sample grid was made. */
 static void nearest_is_found(int size, int channels)
 {
     enum { IMAGES = 40, ROWS = 3, COLUMNS = 5, CELLS = ROWS * COLUMNS };

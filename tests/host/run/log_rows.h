@@ -1,4 +1,4 @@
-/* Log rows whose values follow from their step, for tests of the log. */
+/* Makes log rows whose values follow from their step, for tests of the log. */
 #ifndef LOG_ROWS_H
 #define LOG_ROWS_H
 
@@ -50,7 +50,6 @@ __attribute__((unused)) static dg_log *log_of(dg_rundir *r, uint64_t step)
     return l;
 }
 
-/* Checks that log.csv and log.jsonl of two runs are equal. */
 __attribute__((unused)) static void same_logs(const char *a, const char *b, const char *what)
 {
     static const char *const name[] = {"log.csv", "log.jsonl"};

@@ -1,4 +1,4 @@
-/* The default length of a training run, and durations as text. */
+/* Tests the default length of a training run, and durations as text. */
 #include "host/run/length.h"
 #include "test.h"
 
@@ -89,7 +89,7 @@ static void test_batch(void)
     dg_options_free(&o);
 }
 
-/* For any dataset, --epochs auto gives at least the minimum of steps and exceeds the maximum by less than an epoch. */
+/* For any dataset, --epochs auto gives at least the minimum of steps. It exceeds the maximum by less than an epoch. */
 static void test_promise(void)
 {
     for (int images = 1; images < 300000; images += 1 + images / 3)

@@ -1,4 +1,4 @@
-/* log.csv and log.jsonl, and how a resumed run appends to them. */
+/* Tests log.csv and log.jsonl, and how a resumed run appends to them. */
 #include "log_rows.h"
 
 #include "host/rundir/log_text.h"
@@ -54,7 +54,7 @@ static void test_format(void)
     dg_rundir_close(&r);
 }
 
-/* Compares the logs of two runs of 12 steps. In the second log a damaged line follows `written` steps, and the run
+/* Compares the logs of two runs of 12 steps. The second log has a damaged line after step `written`. The second run
  * resumes at step `checkpoint`. */
 static void test_resume(void)
 {
@@ -144,7 +144,7 @@ static void test_bad_rows(void)
                                       "0,5,1,1,1,1,1,1,1,1,1",
                                       "1000000000,5,1,1,1,1,1,1,1,1,1",
                                       "2,9007199254740992,1,1,1,1,1,1,1,1,1",
-                                      "3,5,1,1,1,1,1,1,1,1,1", /* epoch 3; the next row, of epoch 2, is out of order */
+                                      "3,5,1,1,1,1,1,1,1,1,1", /* the next row has epoch 2, which is out of order */
                                       ""};
     const int count = (int)(sizeof bad / sizeof bad[0]);
     char text[4096];
@@ -167,7 +167,6 @@ static void test_bad_rows(void)
     }
 }
 
-/* Tests which orders of log rows a reader accepts. */
 static void test_order(void)
 {
     static const struct {
@@ -219,7 +218,7 @@ static void test_sparse(void)
     dg_rundir_close(&r);
 }
 
-/* Rows are flushed before the end of an epoch: after many rows, or after a short time. */
+/* Within an epoch, rows are flushed after many rows or after a short time. */
 static void test_flush(void)
 {
     dg_rundir r = open_run("flush");
@@ -242,11 +241,11 @@ static void test_flush(void)
     dg_rundir_close(&r);
 }
 
-/* Log rows of the last step of an epoch, and additional columns in a file that dcgan did not write. */
+/* Tests dg_log_end_of, and dg_log_judge on a log.csv that dcgan did not write. */
 static void test_odd_steps(void)
 {
     static const struct {
-        const char *text, *want; /* text of log.csv after its header */
+        const char *text, *want; /* text of log.csv, and its rows after dg_log_judge */
     } cases[] = {{"no line", ""}, {"", ""}, {"first\n1,2\n3,4", "1,2,,,,,\n3,4,,,,,\n"}};
     dg_rundir r = open_run("odd");
     dg_log *l = log_of(&r, 0);
@@ -266,7 +265,7 @@ static void test_odd_steps(void)
     dg_rundir_close(&r);
 }
 
-/* Tests the log in a locale with a decimal comma, which is compiled here if locale sources are installed. */
+/* Tests the log in a locale with a decimal comma. The test compiles this locale if its sources are installed. */
 static void test_locale(void)
 {
     char command[1300];

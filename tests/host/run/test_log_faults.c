@@ -20,8 +20,8 @@ static void endless(int started)
         if (s == 4) close(started);
     }
 }
-/* Counts errors in the logs of run "killed": invalid lines, rows out of order, and missing rows up to step `least`. A
- * kill may leave a partial last line (a write may end at a page boundary), which the next dg_log_open removes. */
+/* Counts errors in the logs of run "killed": invalid lines, rows out of order, and missing rows up to step `least`. If
+ * `whole` is true, a partial last line and rows after step `least` are errors too. */
 static int bad_lines(uint64_t least, bool whole)
 {
     char *csv = file_of("killed", "log.csv"), *json = file_of("killed", "log.jsonl");

@@ -1,4 +1,4 @@
-/* Signals during a run: the first is remembered and prints a message, the second ends the run. */
+/* Tests signals during a run. The first signal prints a message and is remembered. The second signal ends the run. */
 #include "host/run/stop.h"
 
 #include <fcntl.h>
@@ -12,11 +12,11 @@
 static const char words[] = "finishing the step\n", cleared[] = "\r\033[K";
 
 typedef struct {
-    bool terminal, deaf; /* terminal: stderr is a terminal; deaf: stderr is closed */
-    const char *says;    /* message of the first signal; NULL: none */
+    bool terminal, deaf; /* whether stderr is a terminal, and whether it is closed */
+    const char *says;    /* argument of dg_stop_says, or NULL */
     int ignored, first, second;
-    int code;         /* exit code; 0: the run continues */
-    const char *want; /* expected text on stderr */
+    int code; /* exit code, or 0 if the run continues */
+    const char *want;
 } row;
 
 /* Raises the signals of a test case in a child process whose stderr is fd. */
@@ -35,7 +35,7 @@ static int answer(const row *c, int fd)
     return 0;
 }
 
-/* Reads the output on a pseudo-terminal after all writers have closed it. */
+/* Reads the output on a pseudo-terminal until its last writer has closed it. */
 static ssize_t hear(int pty, char *to, size_t size)
 {
     size_t n = 0;

@@ -8,7 +8,6 @@
 
 static dg_rundir r;
 
-/* Path of a file of the run directory "run" in temp_dir. */
 static const char *in_run(const char *name) { return temp_path(temp_text("run/%s", name)); }
 
 static void put(const char *name, const char *text)
@@ -25,7 +24,7 @@ static void begin(void)
     if (!DG_WORKS(dg_rundir_open(temp_path("run"), false, &r))) exit(1);
 }
 
-/* Names and contents of the files of a run with 6 epochs of 2 steps. */
+/* Names and contents of all files after 6 epochs of 2 steps. */
 static const char *const files[][2] = {{"checkpoint.safetensors", "within seven"},
                                        {"checkpoint-0004.safetensors", "four"},
                                        {"checkpoint-0005.safetensors", "five"},

@@ -1,10 +1,10 @@
-/* Older checkpoints are named after their epoch. Rewinding a run keeps the files of both histories. */
+/* Tests that older checkpoints are named after their epoch, and that rewinding a run keeps all files. */
 #include "run_files.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 
-static int listing; /* errno of readdir() after the first entry; 0: no failure */
+static int listing; /* errno of readdir() after the first entry, or 0 */
 
 struct dirent *readdir(DIR *d)
 {
@@ -46,7 +46,7 @@ static void test_prune(void)
     }
     for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) put(other[i], "x");
     DG_CHECK(dg_history_newest(&r, name) == DG_OK && !strcmp(name, "checkpoint-0012.safetensors"));
-    /* if an error looked like an empty directory, the run would restart and overwrite its files */
+    /* An error that looked like an empty directory would make the run restart and overwrite its files. */
     static const int errors[] = {EMFILE, ENFILE, ENOMEM, EIO};
     for (int i = 0; i < 4; i++) {
         listing = errors[i];
@@ -180,7 +180,7 @@ static void test_go_back_by_link(void)
     dg_rundir_close(&r);
 }
 
-/* The marker file in a hostile run directory names a file that is outside of the directory or not part of the run. */
+/* Refuses marker files that are invalid or name a file that is not a checkpoint of this run. */
 static void test_hostile(void)
 {
     static const char *const marker[] = {
@@ -219,7 +219,7 @@ static void test_hostile(void)
     DG_REFUSED(dg_history_take_up(&r), DG_IO, "symbolic link");
     unlink(in_run("later-than-0004/going-back"));
 
-    /* A rewind copies and renames symbolic links as links; their targets stay unchanged. */
+    /* A rewind copies and renames symbolic links, and never changes their targets. */
     unlink(in_run("log.csv"));
     DG_CHECK(symlink("../secret", in_run("log.csv")) == 0);
     DG_CHECK(symlink("../secret", in_run("best.safetensors")) == 0);
@@ -234,7 +234,7 @@ static void test_hostile(void)
     dg_rundir_close(&r);
 }
 
-/* A run can be rewound to a checkpoint with any name. The checkpoint's temporary name is removed. */
+/* A run can be rewound to a checkpoint with any name. */
 static void test_go_back_to_copy(void)
 {
     char moved[64];

@@ -1,4 +1,4 @@
-/* Makes file operations of run directory, history and log fail. The next start must continue normally. */
+/* Makes file operations of run directory, history and log fail. The next start must succeed. */
 #include "failing.h"
 
 #include "host/run/log_rows.h"
@@ -184,7 +184,7 @@ static void has_its_rows(dg_err e)
     dg_rundir_close(&r);
 }
 
-/* Runs each_call, and then lets all file operations from the k-th on fail, for each k. */
+/* Runs each_call. Then, for each k, makes the k-th and all later file operations fail. */
 static long each(const char *what, void (*before)(void), dg_err (*act)(void), void (*after)(dg_err))
 {
     return each_call(what, before, act, after) + each_of(what, FILES, true, before, act, after);

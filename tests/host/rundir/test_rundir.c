@@ -1,4 +1,4 @@
-/* Run directories: one run at a time, no overwriting, and a lock that is released after kill -9. */
+/* Tests that a run directory has one run at a time, is not overwritten, and is unlocked after kill -9. */
 #include "host/run/log.h"
 #include "host/net/gan.h"
 #include "tempdir.h"
@@ -12,7 +12,6 @@
 
 static int exists(const char *name) { return access(temp_path(name), F_OK) == 0; }
 
-/* Opens a run directory for a new run, or for a resumed run. */
 static dg_err open_it(const char *name, bool resume, dg_rundir *r)
 {
     return dg_rundir_open(temp_path(name), resume, r);
@@ -88,7 +87,7 @@ static void test_existing_run(void)
         can_be_opened(name, true);
         DG_CHECK(temp_holds(file, "precious"));
     }
-    /* an empty log of a killed start is removed; the directory is not a run */
+    /* a new run removes the empty logs of a killed start */
     one_file("cut off", "log.jsonl", "");
     one_file("cut off", "log.csv", header);
     DG_CHECK(open_it("cut off", false, &r) == DG_OK && !exists("cut off/log.csv") && !exists("cut off/log.jsonl"));
@@ -175,8 +174,8 @@ static void test_sweep(void)
     dg_rundir_close(&r);
 }
 
-/* Replaces nanosleep, by which dg_rundir_open waits for the name of the lock's owner. Call number `pauses` writes
- * `text` to the lock file. */
+/* Replaces nanosleep(), with which dg_rundir_open waits until the lock's owner has written its name. Call number
+ * `pauses` writes `text` to the lock file. */
 static struct {
     int fd, pauses;
     char text[400];
@@ -189,7 +188,7 @@ int nanosleep(const struct timespec *t, struct timespec *rest)
     return (int)syscall(SYS_nanosleep, t, rest);
 }
 
-/* The lock file still names a killed run; the error message must wait for the name of the new owner. */
+/* The lock file still names a killed run. The error message must wait for the new owner's name. */
 static void test_stale_name(void)
 {
     char host[256] = "", text[400], want[64];
@@ -218,7 +217,7 @@ static void test_stale_name(void)
     close(fd);
 }
 
-/* The owner of the lock is on another host, or never writes its name. */
+/* The lock's owner is on another host, or never writes its name. */
 static void test_unknown_owner(void)
 {
     static const struct {
@@ -282,7 +281,7 @@ static void test_abandon(void)
     refuses("old/third", false, DG_USAGE, "");
 }
 
-/* Several times, twenty processes open one run, and the successful one is killed, which leaves a stale lock. */
+/* Twenty processes open one run at the same time. The successful one is killed, which leaves a stale lock file. */
 static void test_race(void)
 {
     enum { PROCESSES = 20, ROUNDS = 10 };

@@ -1,4 +1,4 @@
-/* Files that a run skips if epochs are faster than the disk: curves, and checkpoints of --checkpoint-every auto. */
+/* Tests the files that a run skips if epochs are faster than the disk: curves and automatic checkpoints. */
 #include "host/train/outputs.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* Captures output to a terminal or pipe and computes the text on the screen. The test replaces the clock. */
+/* Captures output to a terminal or pipe, and computes the text on the screen. Replaces the clock. */
 #ifndef SCREEN_H
 #define SCREEN_H
 
@@ -16,7 +16,6 @@
 
 static double now = 1000;
 
-/* Replaces the C library's clock_gettime. */
 int clock_gettime(clockid_t id, struct timespec *t)
 {
     (void)id;
@@ -73,8 +72,8 @@ static const char *end(void)
     return capture.text;
 }
 
-/* Computes the final lines on a terminal's screen. Returns how often a line was redrawn; *widest: length of the longest
- * line. */
+/* Computes the final lines on a terminal's screen. Returns the number of redraws, and sets *widest to the length of
+ * the longest line. */
 static char screen[40][512];
 static int lines;
 
@@ -126,7 +125,7 @@ static dg_progress *open_gan(bool quiet)
     return p;
 }
 
-/* Opens the progress display of a GAN on a terminal with this many columns (0: on a pipe). */
+/* Opens a GAN's progress display on a terminal with this many columns, or on a pipe if columns is 0. */
 __attribute__((unused)) static dg_progress *open_on(int columns)
 {
     begin(columns);
@@ -139,7 +138,7 @@ __attribute__((unused)) static const char *closed(dg_progress *p)
     return end();
 }
 
-/* Simulates training in epochs of 46 steps with batch size 64; a step takes `each` seconds. */
+/* Simulates epochs of 46 steps with batch size 64. Each step takes `each` seconds. */
 static void train(dg_progress *p, int first, int last, double each)
 {
     for (int epoch = first; epoch <= last; epoch++) {
@@ -151,7 +150,7 @@ static void train(dg_progress *p, int first, int last, double each)
     }
 }
 
-/* Opens a pseudo-terminal and clears the environment; false, with a message, if no pseudo-terminal exists. */
+/* Sets the environment of a terminal. Returns false, with a message, if this machine has no pseudo-terminals. */
 static bool screen_up(void)
 {
     dg_speak_as_program();

@@ -1,4 +1,4 @@
-/* Progress lines on a pipe and on a pseudo-terminal. The test replaces the clock. */
+/* Tests progress lines on a pipe and on a pseudo-terminal. */
 #include "screen.h"
 
 static void on_a_terminal(void)

@@ -1,9 +1,8 @@
-/* Progress lines on unusual terminals, with unusual numbers and unusual sequences of calls. */
+/* Tests progress lines on unusual terminals, with unusual numbers and unusual sequences of calls. */
 #include "screen.h"
 
 #include "host/net/classifier.h"
 
-/* Terminals with an odd or unknown number of columns. */
 static void odd_widths(void)
 {
     static const struct {
@@ -23,7 +22,7 @@ static void odd_widths(void)
     unsetenv("COLUMNS");
 }
 
-/* Long ETAs are printed as "ETA 4 d 15 h"; there is no unit of years. */
+/* Very long ETAs are printed in days, or not at all. */
 static void far_away(void)
 {
     static const struct {
@@ -40,7 +39,7 @@ static void far_away(void)
     }
 }
 
-/* Output replaces the message of dg_progress_wait. An image is printed above the progress line. */
+/* Later output replaces the message of dg_progress_wait. Images appear above the progress line. */
 static void previews(void)
 {
     int widest;
@@ -62,7 +61,7 @@ static void previews(void)
     DG_CHECKF(!strcmp(closed(p), "a\n"), "%s", capture.text);
 }
 
-/* Terminals without capabilities, and a progress display that is closed without any step. */
+/* Tests terminals without capabilities, and a progress display that is closed before the first step. */
 static void odd_terminals(void)
 {
     static const char *const names[] = {NULL, "", "dumb"};
@@ -81,7 +80,7 @@ static void odd_terminals(void)
     DG_CHECKF(*end() == 0, "%s", capture.text);
 }
 
-/* Steps without images, more steps than announced, a counter whose total changes, and a note above the counter. */
+/* Tests steps without images, more steps than announced, and a counter whose total changes. */
 static void odd_calls(void)
 {
     int widest;

@@ -1,4 +1,4 @@
-/* A run on an asynchronous device with its own memory, which the CPU backend simulates. */
+/* Tests a run on an asynchronous device with its own memory. The CPU backend simulates this device. */
 #include "failing.h"
 
 #include "core/base/clock.h"
@@ -10,7 +10,7 @@ static machine a;
 
 static struct {
     size_t unused, total;
-    bool here, lost; /* here: the requested data has arrived; lost: the device does not respond */
+    bool here, lost; /* whether the requested data has arrived, and whether the device is lost */
 } device;
 
 static dg_err answer(void) { return device.lost ? dg_fail(DG_DEVICE, "the device is lost") : DG_OK; }
@@ -43,7 +43,7 @@ static void room(void)
         size_t unused, total; /* free and total device memory in MiB */
         double most;
         bool gpu;
-        double others, have; /* expected MiB: `others` for the driver, `have` for the run */
+        double others, have; /* expected memory in MiB for the driver (others) and for the run (have) */
     } cases[] = {
         {1000, 2048, 0, true, 128, 872},    /* a sixteenth of the total memory is reserved for the driver */
         {1000, 1 << 16, 0, true, 256, 744}, /* the reserve for the driver has a maximum */
@@ -137,7 +137,7 @@ static bool ask(uint64_t step, bool at_once) { return dg_ring_reader_ask(&r, ste
 static void later(void)
 {
     if (!DG_CHECK(dg_ring_reader_open(&r, &a.g, 0) == DG_OK)) return;
-    DG_CHECK(take(true) && n == 0); /* nothing was requested before */
+    DG_CHECK(take(true) && n == 0); /* nothing was requested yet */
     DG_CHECK(ask(0, true) && r.on_the_way == 0);
     machine_steps(&a, 0, 3);
     DG_CHECK(ask(1, false) && r.on_the_way == 1 && take(false) && n == 0);
@@ -162,7 +162,7 @@ static void later(void)
 static void intervals(void)
 {
     static const struct {
-        double seconds; /* intended seconds per request of metrics; a step takes slightly more than 1 s */
+        double seconds; /* intended seconds per request of metrics, if a step takes just over 1 s */
         int interval;
     } cases[] = {{1000, DG_REQUEST_ROWS}, {10, 9}, {0.5, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -1,5 +1,5 @@
-/* Learning rates and EMA decay of each step under a schedule or half-life follow from the number of images shown. Also
- * tested: a short last batch, several steps per call, and a changed dataset. */
+/* Tests that learning rates and EMA decay depend only on the number of images shown. The cases are a short last batch,
+ * several steps per call, and a changed dataset. */
 #include "host/net/job.h"
 #include "host/trainer/steps.h"
 #include "machine.h"
@@ -24,7 +24,7 @@ static void check_state(dg_job *job, const dg_job_options *o, double images, int
               "after step %d: the values are not those of %g images", (int)step, images);
 }
 
-/* `more`: number of images that were shown before the dataset changed. */
+/* `more` is the number of images that were shown before the dataset changed. */
 static void check_trainer(bool schedule, bool drop_last, int each, int more)
 {
     static const double shown[2][STEPS] = {{0, 4, 8, 11, 15, 19, 22, 26, 30}, {0, 4, 8, 12, 16, 20, 24, 28, 32}};

@@ -15,7 +15,7 @@ static bool opened(dg_symmetric *s, int n, int threads)
     return DG_WORKS(dg_symmetric_open(s, threads));
 }
 
-/* Checks that the product a a' is symmetric for any matrix a. */
+/* Checks both triangles of the product a a' of a random matrix a. */
 static void check_product(int n)
 {
     dg_symmetric s;
@@ -36,7 +36,7 @@ static void check_product(int n)
     free(out);
 }
 
-/* Computes h diag(value) h with the reflection h = 1 - 2 v v'; its powers are h diag(powers of value) h. */
+/* Computes m = h diag(value) h with the reflection h = 1 - 2 v v'. The power m^k is h diag(value^k) h. */
 static void reflected(const double *v, const double *value, size_t n, double *out)
 {
     double *hd = matrix(n);
@@ -156,7 +156,7 @@ static void check_fit(const uint8_t *pixels, double epsilon)
     free(wc);
 }
 
-/* Whitens various numbers of images; the bytes between the images must stay unchanged. */
+/* Whitens various numbers of images. The bytes between images must stay unchanged. */
 static void check_images(const uint8_t *pixels, dg_type real)
 {
     const size_t width = dg_type_bytes(real), stride = VALUES * width + 3;

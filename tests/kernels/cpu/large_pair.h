@@ -5,15 +5,15 @@
 #include "core/plan/backend.h"
 #include "large_tensor.h"
 
-enum { ENDS = 9 };            /* number of first images and of last images in the small batch */
-static double least = 0x1p29; /* minimum number of values of the largest tensor; 0: as many as possible */
+enum { ENDS = 9 };            /* images in the small batch from each end of the large batch */
+static double least = 0x1p29; /* minimum number of values of the largest tensor, or 0 for the maximum */
 static dg_backend *backend;
 
 typedef struct {
     dg_op many, few;
     tensor of_many[DG_MAX_OPERANDS];
     char *of_few[DG_MAX_OPERANDS];
-    int64_t ends; /* number of images (or of values, for an op without images) at each end of the batch */
+    int64_t ends; /* images at each end of the batch, or values if the op has no images */
 } pair;
 
 static dg_step_state state = {.seed = 7, .step = 3, .lr = {0.5, 0.5}, .beta2 = 0.5, .ema = 0.5};
@@ -34,7 +34,6 @@ static const dg_field *extent(const dg_op *op)
     return &w->field;
 }
 
-/* True if the operand has a dimension for images. */
 static bool by_image(const dg_op *op, const dg_operand *o)
 {
     for (int i = 0; i < 4; i++)
@@ -42,7 +41,7 @@ static bool by_image(const dg_op *op, const dg_operand *o)
     return false;
 }
 
-/* Fills an operand with integers from -3 to 3; indices are not negative. */
+/* Fills an operand with integers from -3 to 3, or with indices that are valid for the op. */
 static void fill(const dg_op *op, const dg_operand *o, char *to, size_t count, unsigned long long *seed)
 {
     for (size_t i = 0; i < count; i++) {
@@ -145,7 +144,7 @@ static double number(const char *at, size_t i)
     return (double)v;
 }
 
-/* Compares n elements of an operand. within: tolerance relative to the largest value; 0: equal bits. */
+/* Compares n elements of an operand. `within` is the tolerance relative to the largest value; 0 requires equal bits. */
 static void same(const pair *p, const char *where, const dg_operand *o, const char *is, const char *want, size_t n,
                  double within)
 {

@@ -1,4 +1,4 @@
-/* Tests of the CPU backend: opening, memory, running a plan, and the table of ops. */
+/* Tests the CPU backend: opening, memory, running a plan, and the table of ops. */
 #include "core/plan/plan.h"
 #include "reference.h"
 #include "test.h"
@@ -73,7 +73,7 @@ static void check_memory(dg_backend *b)
     b->release(b, p);
 }
 
-/* Runs a plan of the ops noise, tanh and advance twice, and checks the order of the ops and the step state. */
+/* Runs a plan of three ops twice. Checks the order of the ops, and the step state. */
 static void check_run(dg_backend *b)
 {
     enum { N = 10 };

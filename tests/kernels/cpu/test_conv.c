@@ -61,7 +61,7 @@ typedef struct {
     dg_type real;
 } kernels;
 
-/* Opens a backend with kernels of an instruction set, or returns NULL if this machine lacks the instruction set. */
+/* Returns NULL if this machine lacks the instruction set. */
 static dg_backend *backend_of(const kernels *k, int threads, const dg_variant *variant)
 {
     dg_backend *b;
@@ -76,7 +76,6 @@ typedef struct {
     int *terms[3];
 } problem;
 
-/* Returns a copy of op that writes `result`. */
 static dg_op writes(dg_op op, double *result)
 {
     *dg_ref_pointer(&op, 0) = result;
@@ -128,7 +127,7 @@ static double most_terms(const problem *p, int d)
 }
 
 /* Checks that every result is within 4 sqrt(terms) eps sum|a||b| of the reference; NaN fails. Winograd's algorithm
- * spreads errors to neighbouring results, so all its results have the largest limit, times WINOGRAD. */
+ * spreads errors to neighbouring results, so its limit is the largest limit times WINOGRAD. */
 static void compare(const problem *p, int d, const double *got, const dg_backend *b, const dg_variant *variant)
 {
     const double eps = 2 * dg_case_eps(b);
@@ -157,7 +156,7 @@ static void adjoint(const problem *p, double *const out[3], const dg_backend *b,
                   name_of(b, &p->op[d], variant), product[0], product[d]);
 }
 
-/* Returns variant `asked`, or NULL if it cannot run; if asked is NULL, returns the variant that the backend selects. */
+/* Returns `asked`, or NULL if it cannot run. If `asked` is NULL, returns the backend's choice. */
 static const dg_variant *chosen(const kernels *k, dg_op_kind kind, const dg_conv_args *a, const dg_variant *asked)
 {
     dg_backend *b = backend_of(k, 1, asked);
@@ -167,7 +166,6 @@ static const dg_variant *chosen(const kernels *k, dg_op_kind kind, const dg_conv
     return !asked || op.tune.variant == asked ? op.tune.variant : NULL;
 }
 
-/* Runs forward pass, data gradient and weight gradient with several numbers of threads. */
 static void run(const problem *p, const kernels *k, const dg_variant *variant)
 {
     static const int threads[] = {1, 2, 3, 7};
@@ -322,7 +320,7 @@ int main(void)
         dg_backend *b = backend_of(&all[k], 1, NULL);
         there[k] = b;
         if (b) b->close(b);
-        else dg_test_skip(all[k].isa); /* the machine or build lacks this instruction set */
+        else dg_test_skip(all[k].isa);
     }
     for (int i = 0; i < SHAPES; i++) {
         const problem p = problem_make(shapes[i]);

@@ -1,12 +1,12 @@
-/* CPU ops on tensors of more than 2^29 values (2^31 - 1 with DG_TEST_LARGE). The first and last images must have equal
- * results in a large batch and in a small batch. Sums over the two batches must agree, because the images between
- * the first and last are zeros. Values are small integers, so that sums are exact in any order. */
+/* Tests CPU ops on tensors of more than 2^29 values (2^31 - 1 with DG_TEST_LARGE). The first and last images must have
+ * equal results in a large batch and in a small batch. Sums over the two batches must agree, because the images
+ * between the first and last are zeros. Values are small integers, so that sums are exact in any order. */
 #include "core/base/rng.h"
 #include "kernels/ops/conv/variants.h"
 #include "kernels/ops/dropout/dropout.h"
 #include "large_pair.h"
 
-/* Compares the large with the small batch for `variant` or, if NULL, the variant that the backend selects. */
+/* Compares the large batch with the small batch. If `variant` is NULL, the backend selects the variant. */
 static void check(dg_op op, const dg_variant *variant, double within)
 {
     pair p = pair_of(op);

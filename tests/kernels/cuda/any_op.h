@@ -1,4 +1,4 @@
-/* Runs any op at any shape with a given tuning, and compares its results with the reference (tests/kernels/ops). */
+/* Runs any op at any shape with a given tuning, and compares its results with the reference. */
 #ifndef ANY_OP_H
 #define ANY_OP_H
 
@@ -18,7 +18,6 @@ class any_op {
     any_op &operator=(const any_op &) = delete;
     ~any_op() { dg_case_free(); }
 
-    /* Runs the op on backend b with this tuning, and compares the results with the reference. */
     void run(dg_backend *b, const dg_tune *tune)
     {
         char name[240];
@@ -34,7 +33,7 @@ class any_op {
     }
 };
 
-/* True if the GPU's tensor cores support this precision: bf16 from sm_80 on, fp16 from sm_75 on. */
+/* True if the GPU's tensor cores support this precision. */
 static inline bool any_math(dg_math math)
 {
     dg_gpu gpu = dg_case_gpu;
@@ -42,7 +41,6 @@ static inline bool any_math(dg_math math)
     return !dg_variant_refuses_math(&gpu);
 }
 
-/* Opens the GPU with a real type and a precision. */
 static inline dg_backend *any_backend(dg_type real, dg_math math)
 {
     dg_backend *b;

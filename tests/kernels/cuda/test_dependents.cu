@@ -1,10 +1,10 @@
-/* Chains of launches that may start before the previous launch has ended, in a stream and in a captured graph. Results
+/* Tests launches that may start before the previous launch has ended, in a stream and in a captured graph. Results
  * must equal those of ordinary launches. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 
-/* Computes y = x / 2 + w. Before it waits for the previous launch, the kernel starts to copy w to shared memory: by
- * loads, or by cp.async that it completes after or before the wait. */
+/* Computes y = x / 2 + w. The kernel starts to copy w to shared memory before it waits for the previous launch. It
+ * copies by loads, or by cp.async that completes after or before this wait. */
 enum way { LOADS, COPIES_LATE, COPIES_EARLY };
 template <int WAY> static __global__ void halve_and_add(float *y, const float *x, const float *w, int n)
 {
@@ -38,8 +38,8 @@ static __global__ void unevenly(int *count)
     if (threadIdx.x == 0) atomicAdd(count, sum);
 }
 
-/* Uses weights like a training step: one launch writes the weights, the next launch does not access them, and the third
- * launch reads them before its wait. */
+/* Accesses weights as a training step does. One launch writes them, the next launch does not access them, and the
+ * third launch reads them before its wait. */
 static __global__ void raise_weights(float *w, int n)
 {
     const int i = blockIdx.x * 64 + threadIdx.x;

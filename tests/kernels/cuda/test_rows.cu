@@ -1,6 +1,6 @@
-/* Runs every row of the shipped tuning tables (kernels/tuning/) and compares the results with the reference. For the
- * slow simulator, the test halves the batch, then the image, then the channels, as long as the row stays valid. Also
- * runs the rows in this file. Random text must be refused. */
+/* Runs every row of the shipped tuning tables (kernels/tuning/), and the tuning rows in this file, and compares the
+ * results with the reference. In the slow simulator, the test halves batch, image and channels as long as the row
+ * stays valid. Random text must be refused. */
 #include <memory>
 #include "any_op.h"
 extern "C" {
@@ -39,7 +39,7 @@ static bool takes(const dg_op *op, const dg_tune *row, const dg_gpu *gpu)
 
 static double work_of(const dg_op *op) { return dg_op_flops(op) * (op->kind <= DG_OP_conv_dw ? 0.5 : 25); }
 
-/* Halves the dimensions that `words` names. False: a dimension is missing, or the halved shape is invalid. */
+/* Halves the dimensions that `words` names. Returns false if a dimension is missing or the halved shape is invalid. */
 static bool halve(dg_op *op, const char *words)
 {
     bool halved = false;
@@ -97,7 +97,7 @@ static void run_rows(const char *text, const char *name)
                                   {86, 99 << 10, DG_MATH_FP32, false}, {89, 99 << 10, DG_MATH_FP32, false},
                                   {90, 227 << 10, DG_MATH_FP32, true}, {100, 227 << 10, DG_MATH_FP32, false},
                                   {120, 99 << 10, DG_MATH_FP32, false}};
-    std::vector<bool> lines; /* per line of the tuning table: true if the row ran */
+    std::vector<bool> lines; /* whether the row in each line of the tuning table ran */
     for (int math = DG_MATH_FP32; math <= DG_MATH_FP16; math++) {
         if (!any_math((dg_math)math)) continue;
         dg_backend *b = any_backend(DG_F32, (dg_math)math);

@@ -10,7 +10,7 @@ extern "C" {
 #include "tests/reference_conv.h"
 }
 
-/* shapes N, H, W, Ci, Co, K, S, P: small batches, few channels, and odd sizes that tiles do not divide */
+/* N, H, W, Ci, Co, K, S, P of small batches, few channels, and sizes that tiles do not divide */
 static const int convs[][8] = {
     {1, 5, 7, 3, 5, 4, 2, 1},      {3, 9, 6, 1, 8, 4, 2, 1},     {3, 6, 5, 5, 3, 3, 3, 1},
     {3, 7, 9, 4, 12, 4, 2, 1},     {3, 4, 4, 8, 1, 4, 1, 0},     {3, 8, 8, 16, 16, 4, 2, 1},
@@ -25,14 +25,15 @@ static const int convs[][8] = {
     {2, 20, 18, 40, 8, 4, 2, 1},
 };
 static const int maps[][5] = {
-    /* shapes of batch norm: N, H, W, C, groups */
+    /* N, H, W, C and groups of batch norms */
     {1, 3, 5, 1, 1},    {3, 7, 3, 3, 1},  {3, 5, 7, 5, 3},    {3, 3, 3, 12, 3}, {2, 9, 9, 6, 2},
     {1, 17, 17, 68, 1}, {4, 8, 9, 64, 2}, {3, 16, 15, 12, 1}, {3, 5, 8, 3, 1},
 };
 static const int64_t lengths[] = {1, 3, 5, 68, 1001, 4100};
 
 static int tested, offered;
-static std::map<std::string, int> runs; /* number of runs per variant, tile, number of stages, block size and split */
+static std::map<std::string, int>
+    runs; /* number of runs of each variant, tile, number of stages, block size and split */
 
 static std::string piece(const char *kind, const char *precision, const dg_tune *t, const char *what, int a, int b)
 {

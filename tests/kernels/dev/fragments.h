@@ -1,4 +1,4 @@
-/* The fragment layouts of mma as documented in the PTX ISA, element by element. */
+/* Fragment layouts of mma for each element, as documented in the PTX ISA. */
 #ifndef FRAGMENTS_H
 #define FRAGMENTS_H
 

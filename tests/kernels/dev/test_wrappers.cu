@@ -6,7 +6,7 @@
 #include "fragments.h"
 #include "kernels/dev/divide.cuh"
 
-/* ---- mma: fragments filled by the formulas of the PTX ISA; products compared with simple loops ---- */
+/* ---- mma, compared with simple loops ---- */
 
 template <int S> static __global__ void mma_kernel(float *c, const float *a, const float *b, int K)
 {
@@ -88,7 +88,7 @@ static void test_ldmatrix()
     }
 }
 
-/* ---- cp.async through two buffers: y = x; each thread reads the elements that its neighbour copied ---- */
+/* ---- cp.async through two buffers, where each thread reads what its neighbour copied ---- */
 
 static __global__ void copy_kernel(float *y, const float *x, int n)
 {
@@ -183,7 +183,7 @@ static void test_division()
     }
 }
 
-/* Rounds x to `digits` binary digits; ties round away from zero if `away` is set, else to even. */
+/* Rounds x to `digits` binary digits. Ties round away from zero if `away` is set, else to even. */
 static double rounded(double x, int digits, bool away)
 {
     if (x == 0) return x;

@@ -1,7 +1,7 @@
-/* Tests instructions that only sm_90 has. In a cluster (kernels/dev/cluster.cuh) each block reads the shared memory of
- * the other blocks and then overwrites its own. For wgmma (kernels/dev/dev_wgmma.cuh), A (64 x 16 STEPS) and B (16
- * STEPS x 8 J) have the documented layout, with odd strides and offsets. A is in shared memory or is loaded by
- * ldmatrix. Each of two warpgroups computes the product with half of B's columns. */
+/* Tests clusters and wgmma, which only sm_90 has. In a cluster (kernels/dev/cluster.cuh) each block reads the shared
+ * memory of the other blocks and then overwrites its own. For wgmma (kernels/dev/dev_wgmma.cuh), A is a 64 x 16 STEPS
+ * matrix and B is 16 STEPS x 8 J. Both have the documented layout, with odd strides and offsets. Each of two
+ * warpgroups computes the product with half of B's columns. */
 #define DEV_HALF
 #define DEV_WGMMA
 #include "fragments.h"
@@ -73,8 +73,7 @@ template <int J, bool TRANS_B, bool LOADED> static void test_wgmma(const char *n
         DG_CHECKF(got[i] == want[i], "%s: d(%d,%d) = %g, not %g", name, i / N, i % N, got[i], want[i]);
 }
 
-/* Each block multiplies the sum over its cluster by rank + 1. Then it copies the next block's product to y. Uses
- * dynamic and static shared memory. */
+/* Each block multiplies the sum over its cluster by rank + 1. Then it copies the next block's product to y. */
 static __global__ void cluster_kernel(float *y)
 {
     enum { T = 96 };

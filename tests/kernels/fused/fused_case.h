@@ -1,5 +1,5 @@
-/* Test cases for fused launches (kernels/fused/fused.h): host versions of prologues and epilogues in double. Operands
- * are small multiples of powers of two, so that values after a prologue and tensors in bf16 are exact. */
+/* Test cases for fused launches (kernels/fused/fused.h), with prologues and epilogues in double on the host. Operands
+ * are small multiples of powers of two, so that values after a prologue and bf16 tensors are exact. */
 #ifndef FUSED_CASE_H
 #define FUSED_CASE_H
 
@@ -13,7 +13,7 @@ extern "C" {
 #include "tests/reference_conv.h"
 }
 
-/* Returns n random multiples of `step` with magnitude at most `most`, never 0. */
+/* Returns n random multiples of `step`, never 0, with magnitudes up to `most`. */
 static std::vector<float> coarse(size_t n, unsigned long long seed, double step, double most)
 {
     std::vector<float> v = dev_random(n, seed);
@@ -24,7 +24,8 @@ static std::vector<float> coarse(size_t n, unsigned long long seed, double step,
     return v;
 }
 
-/* Statistics and parameters of a batch norm over `groups` parts of a batch, on host and device. */
+/* Statistics and parameters of a batch norm, on host and device. Each of `groups` parts of the batch has its own
+ * statistics. */
 struct fused_norm {
     int C;
     std::vector<float> mean, rstd, gamma, beta, totals;
@@ -47,7 +48,7 @@ struct fused_norm {
     double z(int g, int c, double x) const { return scale(g, c) * centred(g, c, x) + (double)beta[(size_t)c]; }
 };
 
-/* A tensor (N, image, C) in fp32 and in bf16; each of `groups` parts of the batch has its own statistics. */
+/* A tensor (N, pixels, C) in fp32 and in bf16. Each part of the batch has `per_group` values. */
 struct fused_tensor {
     int C;
     size_t per_group;
@@ -93,7 +94,6 @@ struct fused_prologue {
         for (float &v : norm.totals) v = ldexpf(v, -shift);
         x.put(x.values), norm.d_totals.put(norm.totals);
     }
-    /* Returns value i after the prologue. */
     double value(size_t i) const
     {
         const int c = x.channel(i), g = x.group(i);
@@ -116,8 +116,8 @@ struct fused_prologue {
     }
 };
 
-/* The tensors that an epilogue reads and writes. Its results have the shape (N, pixels, C). old: output of the
- * activation, or input of the norm. */
+/* The tensors that an epilogue reads and writes. Results have the shape (N, pixels, C). `old` is the activation's
+ * output or the norm's input. */
 struct fused_epilogue {
     dg_epilogue s = {};
     fused_norm norm;
@@ -146,7 +146,6 @@ struct fused_epilogue {
         s.gamma = norm.d_gamma.p, s.beta = norm.d_beta.p;
         s.dgamma = dgamma.p, s.dbeta = dbeta.p, s.totals = totals.p;
     }
-    /* Resets all outputs for the next launch. */
     void again(bool rounded)
     {
         s.rounded = s.rounded_y = rounded;
@@ -156,14 +155,13 @@ struct fused_epilogue {
     }
     void *result() const { return s.rounded ? (void *)half.p : (void *)out.p; }
     bool sums() const { return s.kind == DG_EPILOGUE_STATS || s.kind == DG_EPILOGUE_NORM_DX; }
-    /* Returns the results, and the sums over each channel. */
     std::vector<std::vector<float>> outputs() const
     {
         if (!sums()) return {out.get()};
         return {out.get(), mean.get(), rstd.get(), totals.get(), d_running.get(), dgamma.get(), dbeta.get()};
     }
 
-    /* Returns the factor by which the epilogue multiplies value i; v has the sign of the value before the epilogue. */
+    /* Returns the factor by which the epilogue multiplies value i. v has the sign of the value before the epilogue. */
     double times(size_t i, double v) const
     {
         const double below = dg_act_factor(s.act, (double)s.slope), y = (double)old.values[i];
@@ -177,7 +175,7 @@ struct fused_epilogue {
         return 1;
     }
 
-    /* Checks all outputs of the epilogue. expected: results before the epilogue in double; slack: tolerance per
+    /* Checks all outputs of the epilogue. `expected` contains its inputs in double, and `slack` the tolerance of each
      * result. */
     void check(const std::vector<double> &expected, const std::vector<double> &slack, const char *name) const
     {
@@ -206,7 +204,6 @@ struct fused_epilogue {
         DG_CHECKF(fabs((double)got - want) <= tolerance, "%s: %s of channel %zu is %.9g instead of %.9g (%.2g)", name,
                   what, c, (double)got, want, tolerance);
     }
-    /* Compares the sums over channel c with the stored results. */
     void check_channel(const std::vector<std::vector<float>> &is, size_t c, const char *name) const
     {
         const std::vector<float> &got = is[0];
@@ -260,8 +257,9 @@ struct fused_room {
     {
         for (unsigned n : counters.get()) DG_CHECKF(n == 0, "%s left a counter at %u", name, n);
     }
-    /* Launches `times` times, then once more with bf16 tensors if `halves` is true: [0] for the operand, [1] for the
-     * results. All launches must give equal bits. False: a launch failed; its error has been printed. */
+    /* Launches `times` times, then once more with a bf16 operand (halves[0]) or bf16 results (halves[1]). All launches
+     * must give equal bits. If a launch fails, prints its error and
+     * returns false. */
     template <class launch>
     bool same(const char *name, fused_prologue *in, fused_epilogue *out, int times, const bool (&halves)[2],
               launch run) const
@@ -285,7 +283,7 @@ struct fused_room {
     }
 };
 
-/* Returns the tolerance of each result of a convolution, as in test_conv_mma.cu. */
+/* The tolerances equal those of test_conv_mma.cu. */
 static inline std::vector<double> fused_slack(const std::vector<double> &mass, const std::vector<int> &terms)
 {
     std::vector<double> slack(mass.size());
@@ -293,7 +291,6 @@ static inline std::vector<double> fused_slack(const std::vector<double> &mass, c
     return slack;
 }
 
-/* A fused convolution: the forward pass, or a data gradient. */
 struct fused_conv {
     const dg_op_kind kind;
     const char *const more; /* last part of the test case's name */
@@ -316,7 +313,7 @@ struct fused_conv {
         op.u.conv = f.conv = s;
         f.conv.w = d_w.p;
     }
-    /* Returns the name of the test case, valid until the next call. */
+    /* The name is valid until the next call. */
     const char *name() const
     {
         static char text[300];
@@ -326,8 +323,8 @@ struct fused_conv {
                  out.s.groups, out.s.act, more);
         return text;
     }
-    /* Runs launch() `times` times and checks the results; `check` tests further outputs. shift: exponent shift of the
-     * operand in fp16. */
+    /* Runs launch() `times` times and checks the results. `check` tests further outputs. `shift` is the operand's
+     * exponent shift in fp16. */
     template <class after> bool run(const dg_gpu &gpu, int times, const bool (&halves)[2], int shift, after check)
     {
         const char *why = dg_variant_check(&op, &tune, DG_F32, &gpu);

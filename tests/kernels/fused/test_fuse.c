@@ -1,5 +1,5 @@
-/* Tests the pass that fuses ops into launches. Every op is in one launch, no op runs before its inputs, and a training
- * step of the published network has the expected number of kernels. Simulator tests check numerical results. */
+/* Tests the pass that fuses ops into launches. Every op must be in one launch, and no op may run before its inputs. A
+ * training step of the published network must have the expected number of kernels. */
 #include "core/plan/branches.h"
 #include "core/plan/gather.h"
 #include "core/plan/ordered.h"
@@ -98,8 +98,8 @@ static void check_lives(const dg_plan *p)
         }
 }
 
-/* Numbers of rounded operands of weight gradients: fused convolutions write `factors` of them, the update writes
- * `missing`. */
+/* Number of rounded operands of weight gradients that fused convolutions write (`factors`), and that the update writes
+ * (`missing`). */
 static int factors, missing;
 static void check_factors(const dg_plan *p)
 {
@@ -211,8 +211,7 @@ static void prepared(dg_op *op)
     op->u.gather.record = dg_gather_record(&op->u.gather, DG_F32, false);
 }
 
-/* Checks that the launch of the first convolution also gathers the images if `fused` is true. The activation is always
- * fused. */
+/* Checks that the first convolution's launch gathers the images if `fused` is true, and only then. */
 static void check_images(dg_backend *b, const dg_model *m, bool fused)
 {
     const dg_job_options o = {.batch = 8, .samples = 8, .rows = 16, .train = true};
@@ -232,7 +231,7 @@ static void check_images(dg_backend *b, const dg_model *m, bool fused)
     dg_job_free(&g);
 }
 
-/* Fused kernels gather the images of a GAN; other networks gather images in a separate launch. */
+/* Fused kernels gather only images without labels that are scaled to [-1, 1] as they are read. */
 static void images(void)
 {
     static const struct {
@@ -351,7 +350,7 @@ int main(void)
     for (unsigned what = 0; what <= DG_FUSE_OPS; what++) {
         plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", what, 0);
         DG_CHECKF(factors + missing == (what & DG_FUSE_update ? 12 : 0), "%d and %d factors", factors, missing);
-        /* bf16 tensors: activations and gradients of G, and of both passes of D */
+        /* bf16 tensors are the activations and gradients of G and of both passes of D */
         DG_CHECKF(rounded == (!(what & DG_FUSE_convs) ? 0 : what & DG_FUSE_update ? 24 : 8), "%d rounded", rounded);
     }
     plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 30);

@@ -7,7 +7,7 @@ extern "C" {
 
 static const dg_prologue_kind PLAIN = DG_PROLOGUE_PLAIN, NORM = DG_PROLOGUE_NORM;
 
-/* A case of variant thin: x has one or three channels. The first `images` images are gathered, some mirrored (flip). */
+/* A case of variant thin, where x has one or three channels. The kernel gathers the first `images` images. */
 struct thin_case {
     bool forward;
     int N, H, W, Ci, Co, images, flip;

@@ -1,7 +1,7 @@
 /* Compares fused convolutions on tensor cores with simple loops in double. The cases of each kernel cycle through all
- * prologues and epilogues. Values after a prologue are small multiples of a power of two, so that sums are exact in any
- * order. The test rounds operands as the kernels do, with the tolerance of test_conv_mma.cu. Sums that an epilogue
- * computes must agree with the stored results. In bf16 each launch is repeated with bf16 tensors. */
+ * prologues and epilogues. Values after a prologue are small multiples of a power of two, so that sums are exact in
+ * any order. The test rounds operands as the kernels do. Tolerances are those of test_conv_mma.cu. Sums that an
+ * epilogue computes must agree with the stored results. In bf16 each launch is repeated with bf16 tensors. */
 #include "fused_case.h"
 extern "C" {
 #include "core/tune/conv_tiles.h"
@@ -22,7 +22,7 @@ static const std::vector<tile> tiles[] = {{DG_MMA_FWD_TILES(F) DG_MMA_DX_TILES(D
 #undef F
 #undef D
 
-/* Returns tile k modulo the number of tiles that match the other arguments. */
+/* Returns the k-th of the tiles that match the other arguments, cyclically. */
 static const tile *tile_of(int list, int dir, bool small, int k)
 {
     std::vector<const tile *> mine;
@@ -31,7 +31,7 @@ static const tile *tile_of(int list, int dir, bool small, int k)
     return mine[(size_t)k % mine.size()];
 }
 
-/* Shapes: N, H, W, channels of the operand, channels of the result. The first two shapes use small cells (4x4). */
+/* N, H, W, channels of the operand, channels of the result. The first two shapes use small cells (4x4). */
 static const int shapes[][5] = {
     {6, 7, 8, 32, 40}, {18, 6, 8, 48, 72}, {2, 18, 20, 32, 24}, {6, 12, 10, 48, 136}, {4, 17, 9, 32, 8}};
 
@@ -70,7 +70,7 @@ static double number(uint16_t half, dg_math math)
 
 static int launched;
 
-/* Tests one kernel with `times` consecutive launches, unless the kernel does not exist. */
+/* Tests one kernel, if it exists, with `times` consecutive launches. */
 static void one(int dir, const setup &how, const int *d, int list, int k, int split, int times)
 {
     static const dg_math maths[] = {DG_MATH_BF16, DG_MATH_BF16, DG_MATH_FP16};
@@ -105,7 +105,7 @@ static void one(int dir, const setup &how, const int *d, int list, int k, int sp
     const std::vector<uint16_t> nothing(value.size(), 0xffff);
     dev_buffer<uint16_t> factors(nothing);
     c.f.factors = factors.p;
-    /* kernels can read bf16 operands only in these cases */
+    /* kernels cannot read a bf16 operand of a data gradient without a prologue */
     const bool reads_halves = bf16 && (forward || how.in != DG_PROLOGUE_PLAIN);
     c.run(gpu, times, {reads_halves, bf16}, shift, [&] {
         const std::vector<uint16_t> is = factors.get();
@@ -139,7 +139,7 @@ int main()
     const int before = launched, all = dev_small() ? 0 : 3 * count;
     for (int i = 0; i < all; i++) {
         static const int parts[] = {1, 3, 8, 2, 5, 4};
-        const int split = parts[(i / 3 + i) % 6], deep = split == 8 ? 144 : 80; /* each part: 16 channels or more */
+        const int split = parts[(i / 3 + i) % 6], deep = split == 8 ? 144 : 80; /* each part has 16 channels or more */
         const int shape[2][5] = {{2, 10, 14, deep, 72}, {2, 6, 8, deep, 72}};
         one(i & 1, setups[i / 3], shape[i >> 1 & 1], WGMMA, i / 4, split, 1);
     }

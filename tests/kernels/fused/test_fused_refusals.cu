@@ -1,4 +1,4 @@
-/* Tests refusals of fused launches without a kernel or with too little memory, and how an update splits its sums. */
+/* Tests which fused launches are refused, and how an update splits its sums. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/fused/fuse.cuh"
@@ -56,7 +56,7 @@ static void convolutions()
     refuses(nullptr);
 }
 
-/* Sets the sides of x, the result of a dense layer; its input y is one pixel. */
+/* Sets the side lengths of x, the result of a dense layer. The layer's input y has one pixel. */
 static void dense_side(dg_fused_conv *f, int side) { f->conv.H = f->conv.W = f->conv.K = side; }
 static void rows_of(dg_fused_conv *f, int Ho) { f->conv.Ho = Ho, f->conv.H = 2 * Ho; }
 static void gathers(dg_fused_conv *f, int images, bool as_signed)
@@ -65,7 +65,7 @@ static void gathers(dg_fused_conv *f, int images, bool as_signed)
     if (as_signed) gather_signed(&f->gather);
 }
 
-/* Tests invalid changes of valid launches of families dense and thin. */
+/* Tests valid and invalid changes to launches of families dense and thin. */
 static void dense_and_thin()
 {
     static const dg_op_kind FWD = DG_OP_conv_fwd, DX = DG_OP_conv_dx;
@@ -115,7 +115,7 @@ static void dense_and_thin()
     DG_CHECK(dg_fused_thin_refuses(DX, &f, &tune, &little));
 }
 
-/* Returns the fused update of D or G in the published network with batch size N, without memory for tensors. */
+/* Returns the fused update of D or G in the published network, without memory for tensors. */
 static dg_fused_update published(int N, bool is_G, dg_math math)
 {
     const dg_prologue_kind kind = is_G ? NORM : DX;

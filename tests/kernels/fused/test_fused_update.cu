@@ -1,5 +1,5 @@
 /* Compares the fused update with the launches that it replaces: norm_act, norm_act_dx, conv_dw and adam. A job is the
- * weight gradient of one convolution; each job has a different shape. In bf16 the first step is repeated with bf16
+ * weight gradient of one convolution. Each job has a different shape. In bf16 the first step is repeated with bf16
  * tensors. */
 #include <memory>
 
@@ -10,7 +10,7 @@ extern "C" {
 #include "host/net/gan.h"
 }
 
-/* Weight gradients in updates of D and of G: maps of odd sizes, partly filled tiles, 4x4 and 8x8 cells. */
+/* Jobs of the updates of D and G, with odd sizes, partly filled tiles, and cells of 4x4 and 8x8. */
 static const std::vector<job_case> in_D = {
     {DG_FUSED_THIN, 2, 18, 68, 3, 36, PLAIN, PLAIN, 3},     {DG_FUSED_MMA, 2, 20, 22, 16, 16, PLAIN, DX, 5},
     {DG_FUSED_MMA, 4, 10, 11, 24, 72, NORM, DX, 1},         {DG_FUSED_MMA, 6, 8, 7, 16, 24, NORM, DX, 2},
@@ -23,13 +23,13 @@ static const std::vector<job_case> in_G = {
     {DG_FUSED_DENSE, 36, 3, 3, 12, 132, DX, PLAIN, 1},     {DG_FUSED_THIN, 3, 10, 66, 1, 4, PLAIN, PLAIN, 20},
     {DG_FUSED_THIN_MMA, 4, 11, 10, 3, 40, PLAIN, NORM, 4}, {DG_FUSED_THIN_MMA, 4, 8, 34, 1, 12, PLAIN, NORM, 2},
 };
-/* Weight gradients without tensor cores, which need only one precision. */
+/* These weight gradients do not use tensor cores and need only one precision. */
 static const std::vector<job_case> no_mma = {
     {DG_FUSED_GEMV, 10, 2, 2, 8, 3, DX, PLAIN, 1},
     {DG_FUSED_DENSE, 4, 2, 2, 4, 5, NORM, PLAIN, 1},
 };
 
-/* An update with three blocks, few enough for ThreadSanitizer, which checks that the last block waits. */
+/* An update with only three blocks for ThreadSanitizer, which checks that the last block waits. */
 static const std::vector<job_case> alone = {{DG_FUSED_DENSE, 4, 2, 2, 4, 8, DX, PLAIN, 1}};
 
 static bool rounds(dg_fused_family kind) { return dg_update_has_factors(kind) || kind == DG_FUSED_THIN_MMA; }
@@ -42,12 +42,12 @@ static std::vector<float> numbers(size_t n, float around, float spread)
     return v;
 }
 
-/* One operand of a weight gradient: a tensor and the vectors of its prologue. dense: the operand, by unfused ops. */
+/* One operand of a weight gradient. `dense` is the operand after its prologue, computed by unfused ops. */
 struct side {
     dg_prologue s = {};
     int N, H, W, C, groups;
     int64_t norm = 0;           /* index of gamma in the weights; beta follows gamma */
-    fused_tensor dy, pre, left; /* left: dy, or the gradient that DG_EPILOGUE_NORM_DX stores */
+    fused_tensor dy, pre, left; /* left is dy, or the gradient that DG_EPILOGUE_NORM_DX stores */
     std::vector<float> mean, rstd;
     dev_buffer<float> means, rstds, totals, dense;
     dev_buffer<uint16_t> factors;
@@ -76,7 +76,7 @@ struct side {
         return s;
     }
 
-    /* From weights p, computes the inputs of the prologue and, by unfused ops, the result of the prologue. */
+    /* Computes the prologue's inputs from weights p, and the prologue's result by unfused ops. */
     void prepare(float *p, float *g, bool *ok)
     {
         if (s.kind == PLAIN) return dense.put(dy.values);
@@ -146,7 +146,6 @@ static std::vector<job_case> by_warpgroups(std::vector<job_case> cases)
     return cases;
 }
 
-/* Weights with their moments and gradients. */
 struct weights {
     dev_buffer<float> p, m, v, g;
 
@@ -236,14 +235,13 @@ struct problem {
                   bad ? (double)want[at] : 0);
     }
 
-    /* True if kernels of this family read bf16 tensors: operand y if is_y is true, else operand x. */
+    /* True if kernels of this family can read a bf16 tensor as operand y (is_y) or x. */
     static bool reads_halves(dg_fused_family kind, bool is_y)
     {
         if (kind == DG_FUSED_THIN || kind == DG_FUSED_THIN_MMA) return is_y && kind == DG_FUSED_THIN_MMA;
         return dg_update_has_factors(kind) || !is_y;
     }
 
-    /* Launches the fused update of weights w. */
     bool launch(weights *w, bool halves)
     {
         for (int i = 0; i < u.jobs; i++) {
@@ -262,7 +260,6 @@ struct problem {
         return dev_ok(name);
     }
 
-    /* Runs several consecutive optimizer steps with one set of counters. */
     void run(int steps, bool advance)
     {
         dg_gpu gpu = dev_gpu(200 << 10, math);
@@ -270,7 +267,6 @@ struct problem {
         const char *why = dg_fused_update_refuses(&u, &gpu);
         if (!DG_CHECKF(!why, "%s: %s", name, why)) return;
         const fused_room room(dg_fused_update_size(&u));
-        /* two weights are not finite */
         start[0] = INFINITY, start[(size_t)u.job[u.jobs - 1].offset + 3] = NAN;
         weights own(start), wanted(start);
         dev_buffer<unsigned> adam_counters(std::vector<unsigned>(DG_OP_COUNTERS, 0));

@@ -1,6 +1,6 @@
-/* Calls every launcher that nvcc compiled, without a GPU. Each variant of each op with every tile, and every fused
- * launch, must return an error that names its op. In templates, nvcc silently compiles a host function's call of a
- * device function to exit(1); only running the code detects such calls. */
+/* Calls every launcher that nvcc compiled, without a GPU. Every variant of each op with every tile, and every fused
+ * launch, must return an error that names its op. In templates, nvcc silently turns a host function's call of a device
+ * function into exit(1). Only running the code detects such calls. */
 #include <set>
 #include <string>
 
@@ -54,7 +54,7 @@ static void every_choice(const dg_op *shape, const dg_gpu *g)
     DG_CHECKF(n > 0 && n < DG_VARIANT_LIST, "%s: %d choices", op.name, n);
     for (int i = 0; i < n; i++) {
         op.tune = list[i];
-        if (op.tune.split > 4) continue; /* larger splits run no other code */
+        if (op.tune.split > 4) continue; /* larger splits run the same code */
         doing = text_of(&op, g);
         if (!seen.insert(doing).second) continue;
         must_refuse(dg_gpu_enqueue(&nowhere, &op, nullptr), op.name);
@@ -77,7 +77,6 @@ static void fused_piece(dg_plan *p, int i, const dg_gpu *g)
     done.insert(dense ? kind + "dense" : kind + op->tune.variant->name + " " + math);
 }
 
-/* Launches a fused convolution with every tile and variant that fits. */
 static void every_fused_choice(dg_plan *p, int i, const dg_gpu *g)
 {
     static dg_tune list[DG_VARIANT_LIST];
@@ -204,7 +203,7 @@ static void all_were_called()
 
 int main()
 {
-    setenv("CUDA_VISIBLE_DEVICES", "", 1); /* hides the machine's GPUs from CUDA */
+    setenv("CUDA_VISIBLE_DEVICES", "", 1);
     atexit(say_where);
     static dg_model model;
     static const struct {

@@ -20,27 +20,27 @@ typedef struct {
 typedef struct op_row {
     int variations; /* number of variations of values and attributes; 0 means 1 */
     int usual;      /* index of the variation that runs if only the shape matters */
-    bool turns;     /* true: shape s runs only with variation s % variations; false: with all */
+    bool turns;     /* whether shape s runs only with variation s % variations */
     op_shape *shapes;
     int count;
     op_shape threads[2]; /* large shapes for many threads: one for CPUs, and one for the simulator */
     /* Sets values and attributes of a variation, after all operands have random values in (-1, 1). */
     void (*set)(dg_op *op, int variation);
-    op_bound within; /* the tolerance of all results in units of the type's eps, if bound is NULL */
+    op_bound within; /* tolerance of all results in multiples of the type's eps, if bound is NULL */
     op_bound (*bound)(const dg_op *want, const char *result, double eps);
     const char *nan_untested; /* an input for which NaN is not tested, or "all" */
     op_bound gpu;             /* additional tolerance on a GPU, whose math library differs */
-    /* Operands that may share one pointer. */
+    /* each row names operands that may share one pointer */
     const char *same[5][4];
 
     /* The gradient of loss(), or of sum(y * weights) if loss is NULL; y is the first operand. */
     struct {
-        const char *of[3][2]; /* pairs: an input, and its gradient in op `kind` */
+        const char *of[3][2]; /* each pair names an input, and its gradient in op `kind` */
         dg_op_kind kind;
         const char *weights;
         double (*loss)(dg_backend *b, const dg_op *op);
         void (*before)(dg_backend *b, const dg_op *op); /* runs the ops whose results the gradient op reads */
-        /* number of variations that have a gradient; 0: all */
+        /* number of variations that have a gradient, or 0 for all */
         int variations;
         int most; /* maximum number of values of y in a test case */
     } gradient;
@@ -54,7 +54,6 @@ static const int *op_more; /* values for op_row.set, which follow the shape */
 static dg_step_state op_state;
 static dg_metrics op_ring[DG_RING];
 
-/* Returns a pointer to metric k of the current step. */
 static inline double *op_metric(int k) { return &op_ring[op_state.step % DG_RING].value[k]; }
 
 /* ---- Operands by name ---- */
@@ -95,7 +94,7 @@ static inline void op_zero(const dg_op *op, const char *name)
     memset(op_values(op, name), 0, op_count(op, name) * sizeof(double));
 }
 
-/* Returns the largest magnitude in an operand, without NaN. */
+/* Returns the largest magnitude in an operand, and ignores NaN. */
 static inline double op_largest(const dg_op *op, const char *name)
 {
     const double *x = op_values(op, name);
@@ -118,7 +117,7 @@ static inline bool op_is_real(const dg_operand *o) { return o->element == DG_REA
 
 /* ---- Making a test case ---- */
 
-/* Returns a copy of the op in which operands that only other ops have are NULL. */
+/* Returns a copy of the op with NULL for operands of related ops with the same arguments type. */
 static inline dg_op op_alone(const dg_op *op)
 {
     static const char *const member[] = {
@@ -213,7 +212,7 @@ static inline bool op_near(double got, double want, double limit)
     return got == want || (isfinite(want) && isfinite(limit) && fabs(got - want) <= limit);
 }
 
-/* Compares all metrics; metrics that the reference did not write must be unchanged. */
+/* Compares all metrics. Metrics that the reference did not write must be unchanged. */
 static inline void op_compare_ring(const dg_metrics *got, const dg_metrics *want, op_bound bound, const char *name)
 {
     for (int i = 0; i < DG_RING; i++)
@@ -249,7 +248,6 @@ static inline void op_compare(const dg_backend *b, const op_row *r, const dg_op 
     }
 }
 
-/* Compares n numbers with PyTorch's results (golden_ops.h). */
 static inline void golden_is(const dg_backend *b, const char *what, const double *got, const double *want, size_t n,
                              op_bound bound)
 {
@@ -271,7 +269,7 @@ static inline void op_share(dg_op *got, dg_op *expected, const char *const names
     for (int k = 0; k < 4 && names[k]; k++) op_point(got, names[k], shared);
 }
 
-/* Runs one test case. If same >= 0, the operands in r->same[same] share one pointer. */
+/* If same >= 0, the operands in r->same[same] share one pointer. */
 static inline void op_check(dg_backend *b, const op_row *r, dg_op_kind kind, const int *shape, int variation, int same)
 {
     dg_op got = op_make(r, kind, shape, variation), want = op_own(&got);

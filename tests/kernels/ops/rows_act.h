@@ -103,8 +103,8 @@ static const op_row row_add = {.variations = DG_ACT_KINDS,
                                .within = {8, 0},
                                .same = {{"y", "a"}, {"y", "b"}, {"a", "b"}, {"y", "a", "b"}}};
 
-/* Shapes N, H, W, C: one pixel, dense layers, and sums over pixels that are split into few parts, into more parts than
- * a warp has lanes, or into the maximum number. */
+/* N, H, W, C of one pixel, of dense layers, and of sums over pixels. The sums are split into few parts, into more
+ * parts than a warp has lanes, or into the maximum number of parts. */
 static op_shape bias_shapes[] = {
     {1, 1, 1, 1},    {1, 1, 1, 67},  {2, 1, 1, 4},    {2, 1, 1, 257}, {1, 1, 3, 1},     {1, 1, 3, 64},
     {3, 5, 7, 1},    {3, 5, 7, 3},   {3, 5, 7, 20},   {128, 1, 1, 5}, {128, 1, 1, 516}, {1, 9, 4, 3},
@@ -112,7 +112,7 @@ static op_shape bias_shapes[] = {
     {4, 13, 11, 64}, {2, 17, 19, 3}, {2, 17, 19, 67}, {2, 65, 67, 1}, {2, 65, 67, 4},   {5, 115, 117, 1},
 };
 
-/* Sets the activation; some variations of the gradient have no db. */
+/* Some variations of the gradient have no db. */
 static void bias_set(dg_op *op, int variation)
 {
     dg_bias_act_args *a = &op->u.bias_act;
@@ -128,7 +128,6 @@ static void bias_set(dg_op *op, int variation)
         if (fabs(x[i] + b[i % (size_t)a->C]) < 1e-3) x[i] = (double)(float)(x[i] + 0.01);
 }
 
-/* The error of the sum db grows with the number of terms. */
 static op_bound bias_dx_bound(const dg_op *want, const char *result, double eps)
 {
     const size_t C = (size_t)want->u.bias_act.C, n = op_count(want, "dx");

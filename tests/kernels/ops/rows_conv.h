@@ -2,7 +2,7 @@
  * cuda/test_variants.cu and test_conv_mma.cu test variants, tiles and many more shapes. */
 #include "op_rows.h"
 
-/* Shapes of convolutions: N, H, W, Ci, Co, K, S, P. */
+/* N, H, W, Ci, Co, K, S, P */
 static op_shape conv_shapes[] = {
     {1, 1, 1, 1, 1, 1, 1, 0},  {2, 5, 7, 3, 5, 4, 2, 1}, {3, 6, 5, 2, 3, 3, 3, 1},   {2, 7, 8, 8, 4, 5, 2, 2},
     {3, 4, 4, 4, 20, 4, 1, 0}, {9, 4, 4, 8, 1, 4, 1, 0}, {2, 7, 9, 17, 24, 3, 1, 1}, {8, 1, 1, 40, 7, 1, 1, 0},

@@ -1,14 +1,13 @@
-/* Grouped convolution. */
+/* Test cases for grouped convolution. */
 #include "op_rows.h"
 
-/* Shapes N, H, W, Ci, Co, K, P, groups: groups of 16 and of other numbers of channels, maps smaller than the kernel. */
+/* N, H, W, Ci, Co, K, P, groups. Some groups do not have 16 channels, and some maps are smaller than the kernel. */
 static op_shape group_shapes[] = {
     {1, 1, 1, 2, 2, 1, 0, 2},    {2, 4, 5, 32, 32, 3, 1, 2}, {3, 2, 1, 4, 8, 3, 1, 4},   {1, 7, 6, 48, 48, 3, 1, 3},
     {9, 3, 3, 6, 4, 3, 2, 2},    {2, 5, 4, 40, 24, 1, 0, 2}, {1, 6, 7, 10, 15, 5, 2, 5}, {2, 5, 5, 34, 38, 4, 1, 2},
     {11, 4, 4, 16, 16, 3, 1, 1}, {1, 9, 3, 3, 3, 3, 1, 3},
 };
 
-/* The error of a sum grows with the number of terms. */
 static op_bound group_bound(const dg_op *want, const char *result, double eps)
 {
     const dg_group_args *a = &want->u.group;

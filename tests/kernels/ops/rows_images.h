@@ -3,7 +3,7 @@
 #include "op_rows.h"
 #include "tests/gather_signed.h"
 
-/* Shapes N, H, W, C, then the number of records, cursor and step. */
+/* N, H, W, C, number of records, cursor, step */
 static op_shape gather_shapes[] = {
     {1, 1, 1, 1, 1, 0, 0},     {3, 1, 1, 3, 5, 2, 1},    {4, 3, 5, 1, 9, 0, 2},   {5, 5, 3, 3, 9, 4, 3},
     {7, 16, 16, 3, 11, 1, 4},  {8, 7, 31, 3, 20, 12, 5}, {2, 33, 17, 1, 3, 1, 6}, {64, 8, 8, 3, 70, 3, 1000000007},
@@ -41,7 +41,7 @@ static void gather_set(dg_op *op, int variation)
     if (input == PREPARED && labels == LABELS_ASIDE && a->H * a->W * a->C < 5) labels = NO_LABELS;
     a->flip = variation % 2;
     gather_signed(a);
-    for (int c = 0; c < DG_CHANNELS_MAX && input == STANDARD; c++) { /* each channel has a different scale */
+    for (int c = 0; c < DG_CHANNELS_MAX && input == STANDARD; c++) {
         a->dev[c] = (double)(float)(58.4 + 3.1 * c);
         a->shift[c] = (double)(float)(2.1 - 0.7 * c);
     }

@@ -3,14 +3,17 @@
 #include "host/net/gan_losses.h"
 #include "op_rows.h"
 
-enum { LOSS = 1, SHARE = 3 }; /* indices of metrics: loss, and accuracy or share of samples classified as real */
+enum {
+    LOSS = 1,
+    SHARE = 3
+}; /* indices of metrics; SHARE is the accuracy, or the share of samples classified as real */
 
 static double loss_now(void) { return *op_metric(LOSS); }
 static double share_now(void) { return *op_metric(SHARE); }
 
 /* ---- Softmax ---- */
 
-/* Shapes N, C, ten times the scale of logits, step. Some steps exceed DG_RING. */
+/* N, C, ten times the logits' scale, step. Some steps exceed DG_RING. */
 static op_shape softmax_shapes[] = {
     {1, 2, 10, 0},       {1, 1000, 800, 331},  {3, 3, 50, 662},  {3, 101, 100000, 993}, {8, 7, 10, 1324},
     {8, 100, 50, 1655},  {17, 10, 800, 1986},  {17, 64, 10, 5},  {17, 101, 50, 2317},   {63, 31, 100000, 2648},
@@ -62,8 +65,8 @@ static dg_op softmax_op(int N, int C, double scale, int smooth)
 
 static int32_t *labels_of(const dg_op *op) { return (int32_t *)(uintptr_t)op->u.softmax.label; }
 
-/* Two classes whose logits differ by d; the label is the lower or the higher logit. A small probability must be
- * accurate although the other probability is near 1. */
+/* Tests two classes whose logits differ by d. A small probability must be accurate although the other probability is
+ * near 1. */
 static void check_sure(dg_backend *b)
 {
     static const double d[] = {800, 120, 80, 40, 1, 0, -1, -40, -80, -120, -800, 2e4, -2e4};
@@ -152,10 +155,10 @@ static const op_row row_softmax = {
 
 /* ---- GANs ---- */
 
-/* Variations: the three GAN losses of each --loss, and cross entropy with a smoothed label. */
+/* The variations are the three GAN losses of each --loss, and cross entropy with a smoothed label. */
 enum { REAL, FAKE, OF_G, OF_STEP, PARTS = DG_LOSS_KINDS * OF_STEP + 1 };
 
-/* Shapes n, scale of logits, step. Some steps exceed DG_RING. */
+/* n, scale of logits, step. Some steps exceed DG_RING. */
 static op_shape gan_shapes[] = {{1, 20, 0},     {2, 2, 700},     {3, 20, 1400},  {5, 2, 2100},
                                 {11, 1, 5},     {31, 20, 2800},  {64, 2, 3500},  {255, 20, 4200},
                                 {256, 2, 4900}, {257, 20, 5600}, {1000, 2, 6300}};
@@ -223,14 +226,15 @@ static void check_extremes(dg_backend *b)
             dg_op op = gan_op(DG_LOSS_BCE * OF_STEP + (t ? REAL : FAKE), 1);
             *(double *)op.u.gan_loss.logit = l[i];
             op_run(b, &op);
-            const double wrong_by = t ? -l[i] : l[i], d = (t ? -1 : 1) / (1 + exp(-wrong_by)); /* loss = softplus */
+            const double wrong_by = t ? -l[i] : l[i], d = (t ? -1 : 1) / (1 + exp(-wrong_by)); /* the loss is
+                                                                                                * softplus(wrong_by) */
             const double loss = wrong_by > 0 ? wrong_by + log1p(exp(-wrong_by)) : log1p(exp(wrong_by));
             if (loss > 1e-300) DG_NEAR(loss_now() / loss, 1, 1e-14);
             if (fabs(d) > 1e-37) DG_NEAR(*(double *)op.u.gan_loss.dlogit / d, 1, 3 * dg_case_eps(b));
         }
 }
 
-/* PyTorch's GAN losses (NULL: not computed) and gradients for fixed logits (tools/pytorch/golden_ops.py). */
+/* PyTorch's GAN losses (NULL if not computed) and gradients for fixed logits, from tools/pytorch/golden_ops.py. */
 static const struct {
     const double *logit, *loss, *slope;
 } golden[DG_LOSS_KINDS][OF_STEP] = {

@@ -2,12 +2,12 @@
 #include "golden_ops.h"
 #include "op_rows.h"
 
-/* Distributions of x. shift: mean of x; scale: spread of x around the mean. */
+/* Distributions of x with mean `shift` and spread `scale`. */
 static const struct {
     double shift, scale;
 } spread[] = {{0, 1}, {1000, 1}, {-50, 0.01}, {3e4, 0.1}, {0, 1e-4}, {3, 1e6}};
 
-/* Shapes N, H, W, C, groups, then the index of the distribution of x. */
+/* N, H, W, C, groups, index of the distribution of x */
 static op_shape norm_shapes[] = {
     {2, 1, 1, 1, 1},       {4, 1, 1, 1, 2},      {1, 3, 5, 1, 1},     {1, 7, 3, 3, 1},       {6, 5, 7, 3, 2},
     {2, 3, 3, 5, 2},       {3, 9, 9, 5, 3},      {1, 1, 2, 31, 1},    {2, 13, 11, 31, 1},    {4, 8, 9, 31, 2},
@@ -35,7 +35,6 @@ static void frozen_set(dg_op *op, int variation)
     op_fill(op, "running_var", 0.5, 1);
 }
 
-/* Returns the op that computes the statistics of x. */
 static dg_op stats_of(const dg_op *op)
 {
     const dg_norm_act_args *a = &op->u.norm_act;
@@ -79,7 +78,7 @@ static void norm_set(dg_op *op, int variation)
         op_point(op, "dgamma", NULL), op_point(op, "dbeta", NULL);
 }
 
-/* The mean is accurate to one rounding of the mean plus one of the spread: partial means are merged in double. */
+/* The mean's error is one rounding of the mean plus one of the spread, because partial means are merged in double. */
 static op_bound stats_bound(const dg_op *want, const char *result, double eps)
 {
     const size_t n = op_count(want, "x");
@@ -117,7 +116,6 @@ static void run_stats(dg_backend *b, const dg_op *op)
     op_run(b, &stats);
 }
 
-/* Compares one small batch norm with PyTorch's results. */
 static void check_norm_golden(dg_backend *b)
 {
     dg_op op = {.kind = DG_OP_norm_act};

@@ -8,7 +8,7 @@ static void fill_set(dg_op *op, int variation) { op->u.fill.value = variation ? 
 static const op_row row_fill = {
     .variations = 2, OP_SHAPES(fill_shapes), .threads = {{60011}, {3011}}, .set = fill_set, .nan_untested = "all"};
 
-/* Shapes N, values per image, index of the first sample. */
+/* N, values per image, index of the first sample */
 static op_shape mix_shapes[] = {{2, 1, 1},  {2, 3, 1},    {7, 5, 3},     {3, 67, 2},
                                 {8, 48, 4}, {5, 4099, 2}, {2, 12288, 1}, {130, 16, 65}};
 
@@ -34,11 +34,10 @@ static const op_row row_mix = {.variations = 3,
                                .bound = mix_bound,
                                .same = {{"y", "a"}, {"y", "t"}}};
 
-/* Shapes N, H, W, C. */
+/* N, H, W, C */
 static op_shape bias_dw_shapes[] = {{1, 1, 1, 1},  {2, 3, 5, 3},   {7, 4, 4, 32},   {3, 5, 3, 33},
                                     {4, 1, 1, 65}, {2, 9, 11, 64}, {130, 2, 2, 19}, {5, 33, 31, 7}};
 
-/* The error of a sum grows with the number of terms. */
 static op_bound bias_dw_bound(const dg_op *want, const char *result, double eps)
 {
     const dg_bias_dw_args *a = &want->u.bias_dw;
@@ -49,7 +48,7 @@ static op_bound bias_dw_bound(const dg_op *want, const char *result, double eps)
 static const op_row row_bias_dw = {OP_SHAPES(bias_dw_shapes), .threads = {{9, 33, 31, 70}, {5, 9, 7, 35}},
                                    .bound = bias_dw_bound};
 
-/* Shapes n, index of the first value of the second mean, step. Some steps exceed DG_RING. */
+/* n, index of the first value of the second mean, step. Some steps exceed DG_RING. */
 static op_shape penalty_shapes[] = {{2, 1, 0}, {5, 3, 700}, {64, 32, 1400}, {600, 299, 2100}};
 
 static void penalty_set(dg_op *op, int variation)

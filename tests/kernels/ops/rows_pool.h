@@ -1,7 +1,7 @@
 /* Test cases for max and mean pooling. */
 #include "op_rows.h"
 
-/* Shapes N, H, W, C, K, S, P: overlapping windows, gaps between windows, padding, windows of one pixel, one window. */
+/* N, H, W, C, K, S, P, with overlapping windows, gaps between windows, padding, and windows of one pixel. */
 static op_shape pool_shapes[] = {
     {1, 4, 4, 1, 2, 2, 0},    {3, 5, 7, 3, 2, 2, 0},   {2, 7, 5, 8, 3, 2, 1},     {1, 6, 9, 20, 3, 2, 0},
     {5, 8, 8, 4, 3, 1, 1},    {2, 1, 1, 68, 1, 1, 0},  {1, 2, 3, 10, 2, 1, 0},    {2, 9, 4, 17, 4, 2, 1},
@@ -10,7 +10,7 @@ static op_shape pool_shapes[] = {
     {1, 10, 8, 1, 4, 2, 0},   {3, 11, 13, 3, 4, 2, 2}, {1, 13, 10, 20, 2, 2, 1},  {5, 17, 9, 4, 4, 4, 3},
     {2, 15, 11, 68, 3, 2, 2}, {1, 9, 14, 10, 4, 2, 3}, {2, 8, 8, 8, 2, 2, 0},     {1, 6, 5, 3, 3, 1, 1},
 };
-/* Shapes for mean pooling, whose windows may exceed 16 x 16 or cover whole maps. */
+/* N, H, W, C, K, S, P for mean pooling, whose windows may exceed 16 x 16 or cover whole maps. */
 static op_shape mean_shapes[] = {
     {1, 4, 4, 1, 2, 2, 0},     {3, 5, 7, 3, 2, 2, 0},     {2, 7, 5, 8, 3, 2, 1},     {1, 6, 9, 20, 3, 2, 0},
     {5, 8, 8, 4, 3, 1, 1},     {2, 9, 4, 17, 4, 2, 1},    {2, 3, 3, 8, 3, 1, 2},     {5, 5, 9, 4, 5, 1, 4},
@@ -20,7 +20,7 @@ static op_shape mean_shapes[] = {
     {2, 14, 14, 19, 14, 1, 0}, {1, 31, 31, 18, 31, 1, 0}, {1, 32, 32, 5, 32, 1, 0},  {1, 40, 40, 1, 40, 1, 0},
 };
 
-/* Values of x: any numbers, many equal numbers, NaN and infinity. */
+/* x has any numbers, many equal numbers, or NaN and infinity. */
 enum { ANY, EQUAL, SPECIAL, POOL_VALUES };
 
 static void pool_set(dg_op *op, int variation)

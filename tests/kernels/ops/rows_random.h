@@ -14,8 +14,8 @@ enum { DRAWS = sizeof draws / sizeof *draws };
 
 /* ---- Dropout ---- */
 
-/* Results of Philox4x32-10 for key draws[0] and counters (0, 0 .. 5) and (DROPOUT << 56 | layer << 40 | step), from a
- * separate program that passes Random123's tests. */
+/* Results of Philox4x32-10 for key draws[0] and counters (0, 0 .. 5) and (DROPOUT << 56 | layer << 40 | step). They
+ * come from a separate program that passes Random123's tests. */
 static const uint32_t philox_words[24] = {0x912f41d4, 0x878514de, 0x256623b8, 0xfec39aa9, 0x1414e91b, 0x2f1c5926,
                                           0xf47dabf3, 0x34352723, 0xb80b68e3, 0xe5674c47, 0x848cf0a1, 0x1536e695,
                                           0xad02e4d1, 0xaf844a7b, 0xf45a3fdf, 0x41ae177e, 0xcdfbb772, 0x4cfc3168,
@@ -118,7 +118,7 @@ static const op_row row_noise = {.variations = 2 * DRAWS,
 
 /* ---- Augmentation ---- */
 
-/* Shapes N, H, W, C, then the order (index among the augmentations of a step). */
+/* N, H, W, C, index among the augmentations of a step */
 static op_shape augment_shapes[] = {{1, 1, 1, 1, 0}, {3, 5, 7, 3, 1},   {2, 8, 8, 1, 2},  {3, 16, 9, 4, 0},
                                     {2, 4, 3, 2, 1}, {3, 7, 5, 4, 200}, {2, 12, 11, 3, 2}};
 enum { ALL = DG_AUGMENT_COLOR | DG_AUGMENT_TRANSLATION | DG_AUGMENT_CUTOUT };

@@ -1,7 +1,7 @@
 /* Test cases for resampling by 2. */
 #include "op_rows.h"
 
-/* Shapes N, H, W, C: maps of one pixel, and C below, at and above a vector's length and 64 channels. */
+/* N, H, W, C, with maps of one pixel, and with C near a vector's length and near 64. */
 static op_shape resample_shapes[] = {{1, 1, 1, 1},  {2, 1, 3, 3},   {3, 4, 1, 5},  {1, 2, 2, 16}, {2, 5, 7, 17},
                                      {1, 4, 4, 64}, {2, 3, 5, 65},  {1, 7, 3, 4},  {5, 2, 3, 20}, {1, 3, 2, 130},
                                      {1, 9, 8, 3},  {2, 6, 11, 12}, {1, 1, 5, 68}, {1, 2, 1, 200}};

@@ -4,7 +4,7 @@
 
 enum { NET = 1, BAD = 6 };
 
-/* Shapes n, step, percentage of values with weight decay. Some steps exceed DG_RING. */
+/* n, step, percentage of values with weight decay. Some steps exceed DG_RING. */
 static op_shape update_shapes[] = {
     {1, 0, 0},     {1, 1500, 100},    {2, 1500, 50},  {3, 0, 34},        {4, 3000, 100},    {7, 1, 14},
     {16, 0, 50},   {17, 1500, 6},     {63, 3000, 34}, {68, 0, 100},      {100, 1500, 0},    {1025, 3000, 50},
@@ -38,7 +38,6 @@ static void adam_set(dg_op *op, int variation)
     update_values(op);
 }
 
-/* Sets variations of sgd: without momentum, with momentum, and with Nesterov momentum. */
 static void update_set(dg_op *op, int variation)
 {
     dg_update_args *a = &op->u.update;
@@ -119,7 +118,7 @@ static void check_update_golden(dg_backend *b, const struct optimizer *o)
     }
 }
 
-/* Checks that zeros, as in gaps between tensors, stay zero, and that without gradient and decay no weight changes. */
+/* Zeros, as in gaps between tensors, must stay zero. Without gradient and decay, no weight may change. */
 static void check_zero(dg_backend *b, const struct optimizer *o)
 {
     enum { N = 40 };

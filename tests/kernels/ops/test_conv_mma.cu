@@ -12,7 +12,8 @@ extern "C" {
 #include "tests/reference_conv.h"
 }
 
-/* N, H, W, Ci, Co, bit set of ops (1 fwd, 2 dx, 4 dw), K, S; P is K / 2. Without K and S: K = 4, S = 2, P = 1. */
+/* N, H, W, Ci, Co, bit set of ops (1 fwd, 2 dx, 4 dw), K, S. P is K / 2. If K and S are missing, K is 4, S is 2 and P
+ * is 1. */
 static const int shapes[][8] = {
     {1, 4, 4, 16, 16, 7},
     {3, 8, 8, 32, 16, 7},
@@ -51,8 +52,8 @@ static const int shapes[][8] = {
     {2, 2, 1, 16, 16, 7, 3, 2},
 };
 
-/* For fp16: magnitude and exponent shift of gradients. Cases: no shift, a shift out of the subnormals, a shift to the
- * end of the range. */
+/* Magnitudes and exponent shifts of fp16 gradients: no shift, a shift out of the subnormals, and a shift to the end of
+ * the range. */
 static const struct {
     float size;
     int shift;
@@ -61,7 +62,7 @@ static const struct {
 struct problem {
     dg_op op[3]; /* conv_fwd, conv_dx and conv_dw without operands, which write y, x and w */
     dg_gpu gpu;
-    int shift[2] = {};           /* exponent shifts of y and of x, for the tensor that is a gradient */
+    int shift[2] = {};           /* exponent shifts of y and x, nonzero only for a gradient */
     std::vector<float> value[3]; /* values of y, x and w */
     std::vector<double> want[3], mass[3];
     std::vector<int> terms[3];
@@ -82,8 +83,8 @@ struct problem {
         for (float &v : value[side]) v *= gradient.size;
     }
 
-    /* Runs op[d]; the result starts as NaN. `name` receives a name for messages. False: the launch failed, and the
-     * error has been printed. */
+    /* Runs op[d], whose result starts as NaN, and sets `name` for messages. If the launch fails, prints the error and
+     * returns false. */
     bool launch(int d, const dg_tune *tune, std::vector<float> *result, char (&name)[200])
     {
         dg_conv_args *a = &op[d].u.conv;
@@ -150,8 +151,8 @@ struct problem {
     }
 };
 
-/* Which maps a tile supports, by precision and tile number. SMALL: only maps with 4x4 cells (conv_mma.cuh). NOWHERE:
- * none, because wgmma replaces mma. */
+/* Maps that a tile supports, by precision and tile number. SMALL tiles support only maps with 4x4 cells
+ * (conv_mma.cuh). NOWHERE tiles are unused, because wgmma replaces mma. */
 enum { ALL, LARGE, SMALL, NOWHERE };
 static int maps_of[2][20];
 

@@ -1,4 +1,4 @@
-/* Tests the counters of the optimizer kernels: two concurrent updates on one GPU have separate counters. */
+/* Tests that two concurrent updates on one GPU have separate counters. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
@@ -10,7 +10,7 @@ struct job {
     dg_metrics *ring;
     const dg_step_state *state;
     uint32_t *counters;
-    int bad, broken; /* broken: threads per block that report non-finite weights */
+    int bad, broken; /* broken is the number of threads per block that report non-finite weights */
 };
 
 /* Blocks belong to updates a and b alternately. */

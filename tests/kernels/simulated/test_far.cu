@@ -1,6 +1,6 @@
-/* CUDA ops that read far into a tensor of up to 2^31 - 1 values. The stride of convolutions and pooling is so large
- * that a few results reach the end of the tensor. The memory between windows is zero and never written. Values are
- * integers, so that sums are exact. */
+/* Tests CUDA ops that read far into a tensor of up to 2^31 - 1 values. The stride of convolutions and pooling is so
+ * large that a few results reach the end of the tensor. The memory between windows is zero and never written. Values
+ * are integers, so that sums are exact. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/dev/cuda.cuh"
@@ -24,7 +24,6 @@ struct far {
     }
 };
 
-/* Returns the value of a pixel of image n. */
 static float value(int n, int y, int x, int c) { return (float)((n * 5 + y * 3 + x * 7 + c * 2) % 11 - 5); }
 
 static constexpr int K = 2, OUT = 3; /* sides of a window and of the result */

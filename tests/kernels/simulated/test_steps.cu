@@ -1,5 +1,5 @@
-/* Tests calls of several training steps, in CUDA graphs with branches: bytes must equal those of single steps. Also
- * tests the number of steps per call that training requests. */
+/* Tests calls that run several training steps, in CUDA graphs with branches. Results must have the bits of single
+ * steps. Also tests how many steps training requests per call. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
@@ -52,7 +52,7 @@ static std::string state_of(dg_job *job)
     return all;
 }
 
-/* Runs STEPS training steps in several calls; pieces: number of steps per call. */
+/* Runs STEPS training steps. `pieces` contains the number of steps of each call. */
 static std::string train(bool eager, const std::vector<int> &pieces, long *captured)
 {
     dg_backend *b = open_cuda(eager);
@@ -71,9 +71,9 @@ static std::string train(bool eager, const std::vector<int> &pieces, long *captu
 
 static void same_bytes()
 {
-    /* the first run of a plan is not captured; later runs are captured in CUDA graphs of one, two or four steps */
+    /* the first run of a plan is not captured, and later runs are captured in CUDA graphs of one, two or four steps */
     long two, many, eager;
-    sim::device.driver = 12020; /* a driver that cannot load kernels in a capture: all kernels first run once */
+    sim::device.driver = 12020; /* this driver cannot load kernels in a capture, so all kernels first run once */
     const std::string old = train(false, {2, STEPS - 2}, &many);
     sim::device.driver = 13000;
     const std::string want = train(false, std::vector<int>(STEPS, 1), &two);
@@ -90,8 +90,8 @@ static void same_bytes()
     dev_bits(want.data(), want.size());
 }
 
-/* Two training jobs alternate on one GPU. Launches overlap only on the backend that enables overlap; both jobs have
- * equal results. */
+/* Two training jobs alternate on one GPU and must have equal results. Launches overlap only on the backend that
+ * enables overlap. */
 static void two_backends()
 {
     static long early[2];

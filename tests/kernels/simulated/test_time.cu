@@ -1,5 +1,5 @@
-/* Tests timing on the CUDA backend: each op runs once, in order, between its two events. All memory is released, and a
- * failing GPU is reported. The measured times are not checked. */
+/* Tests timing on the CUDA backend. Each op must run once, in order, between its two events. All memory must be
+ * released, and a failing GPU must be reported. The measured times are not checked. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/cuda/cuda_clock.cuh"
