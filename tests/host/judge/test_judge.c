@@ -1,4 +1,5 @@
-/* The judge computes metrics of generated images, which must be worse for degraded images than for real images. */
+/* Tests the judge, which compares generated images with real images. Degraded images must have worse metrics than
+ * real images. */
 #include <omp.h>
 
 #include "host/data/synthesize/synthesize.h"
@@ -18,14 +19,15 @@ static double normal(void)
 
 enum { N = 7 };
 
-/* Checks an eigendecomposition with repeated eigenvalues: rows v are orthonormal eigenvectors, eigenvalues w ascend. */
+/* Checks an eigendecomposition with repeated eigenvalues. The rows of v are orthonormal eigenvectors, and the
+ * eigenvalues w ascend. */
 static void check_eigen(void)
 {
     static const double want[N] = {0, 0, 1, 2, 2, 5, 1000};
     double basis[N][N], a[N * N] = {0}, v[N * N], w[N];
     for (int i = 0; i < N; i++) {
         for (int k = 0; k < N; k++) basis[i][k] = normal();
-        for (int j = 0; j <= i; j++) { /* Gram-Schmidt process */
+        for (int j = 0; j <= i; j++) { /* Gram-Schmidt */
             double dot = 0;
             for (int k = 0; k < N; k++) dot += basis[i][k] * basis[j][k];
             for (int k = 0; k < N; k++) basis[i][k] = j < i ? basis[i][k] - dot * basis[j][k] : basis[i][k] / sqrt(dot);
@@ -61,7 +63,8 @@ static double sum_of_variances(const double *x)
     return sum;
 }
 
-/* The Fréchet distance of x and factor * x + shift is |mean difference|^2 + (factor - 1)^2 tr S (S: covariance). */
+/* x has the covariance S. Its Fréchet distance to y = factor * x + shift is |mean(x) - mean(y)|^2 + (factor - 1)^2
+ * tr S. */
 static void check_spread(void)
 {
     static double x[POINTS * DIMENSIONS], y[POINTS * DIMENSIONS];
@@ -84,12 +87,12 @@ static void check_spread(void)
     DG_NEAR(d, apart + spread, 1e-7 * d);
     DG_CHECK(!dg_frechet(y, POINTS, x, POINTS, DIMENSIONS, &d));
     DG_NEAR(d, apart + spread, 1e-7 * d);
-    /* fewer points than dimensions are accepted, because the distance needs no inverse */
+    /* Fewer points than dimensions are accepted, because the distance needs no inverse. */
     DG_CHECK(!dg_frechet(x, 11, y, POINTS, DIMENSIONS, &d));
     DG_CHECK(isfinite(d) && d > 0);
 }
 
-/* For 2 x 2 covariances S and S', the trace of the root of S S' is sqrt(tr S S' + 2 sqrt(det S S')). */
+/* For 2 x 2 covariances S and T, the trace of the square root of S T is sqrt(tr(S T) + 2 sqrt(det(S T))). */
 static void check_pair(void)
 {
     static const double x[] = {1, 2, -1, 0.5, 3, 7, 2, -4}, y[] = {0, 1, 5, 2, -3, -1};
@@ -123,7 +126,7 @@ static dg_jury jury;
 
 static void draw(uint8_t *pixels, int class, int number)
 {
-    static const int shape[CLASSES] = {0, 4, 6, 7, 8}; /* shapes that differ clearly at this image size */
+    static const int shape[CLASSES] = {0, 4, 6, 7, 8}; /* these shapes differ clearly in small images */
     dg_shape_draw(pixels, SIZE, 3, shape[class], number);
 }
 
@@ -150,7 +153,6 @@ static bool train_classifier(const char *path)
     return DG_WORKS(e);
 }
 
-/* Degradations of real images. */
 typedef enum { REAL, BLUR, MORE_BLUR, NOISE, MORE_NOISE, LEFT_OUT, DOUBLED, HALVES, SPOILT } spoilt;
 static const char *const spoilt_name[] = {"real",    "blurred",    "blurred more", "noisy",
                                           "noisier", "one is out", "one is twice", "halves exchanged"};
@@ -162,7 +164,7 @@ static int class_of(spoilt how, int i)
     return i % CLASSES;
 }
 
-/* Replaces each pixel value by the mean of the pixel and its four neighbours. */
+/* Replaces each pixel by the mean of itself and its four neighbours. */
 static void blur(uint8_t *p)
 {
     uint8_t was[IMAGE];
@@ -193,7 +195,7 @@ static void exchange_halves(uint8_t *p)
     }
 }
 
-/* Gives the judge 2 * COUNT real images or COUNT degraded images. */
+/* Passes 2 * COUNT real images or COUNT degraded images to the judge. */
 static void take(spoilt how, int first, dg_judged *out)
 {
     static uint8_t pixels[2 * COUNT * IMAGE];
@@ -212,7 +214,7 @@ static void take(spoilt how, int first, dg_judged *out)
 enum { DISTANCE, LEFT, SURENESS, FRECHET, TOLD, MEASURES };
 static dg_measured value[SPOILT][MEASURES];
 
-/* True for degradations that the judge detects after a few seconds of training. */
+/* True for degradations that the judge detects after a short training. */
 static bool told_apart(spoilt how) { return how == REAL || how == BLUR || how == NOISE || how == HALVES; }
 
 static void measure(spoilt how, const dg_judged *reals)
@@ -229,7 +231,7 @@ static void measure(spoilt how, const dg_judged *reals)
     dg_judged_free(&x);
 }
 
-/* Checks that metric m of degraded images is worse than that of real images by at least `by`. */
+/* Checks that metric m is worse for degraded images than for real images by at least `by`. */
 static void worse(spoilt how, int m, double by)
 {
     const double is = value[how][m].value, real = value[REAL][m].value;
@@ -280,7 +282,7 @@ static bool up(void)
     return DG_WORKS(dg_labeller_open(&d, temp_path("c.safetensors"), &jury.labeller));
 }
 
-/* Checks that the judge's class probabilities (share) are the softmax of its last layer's outputs. */
+/* Checks that the class probabilities (share) are the softmax of the last layer's outputs. */
 static void check_hidden(const dg_judged *x)
 {
     enum { FEATURES = 13 };
@@ -300,7 +302,7 @@ static void check_hidden(const dg_judged *x)
     }
 }
 
-/* The judge's result has equal bits for any number of threads; another seed selects other images. */
+/* The judge's results have equal bits for any number of threads. */
 static void check_repeatable(const dg_judged *reals)
 {
     const dg_measured was = value[NOISE][TOLD], frechet = value[NOISE][FRECHET];
@@ -312,7 +314,7 @@ static void check_repeatable(const dg_judged *reals)
     DG_CHECK(was.value == value[NOISE][TOLD].value && frechet.value == value[NOISE][FRECHET].value);
 }
 
-/* The judge refuses networks other than discriminators, and discriminators that cannot have a second logit. */
+/* The judge refuses networks that are not discriminators, and discriminators that cannot have a second logit. */
 static void check_refusals(const dg_judged *reals)
 {
     static const char pooled[] = "[model]\nname = p\nsize = 16\nlatent = 4\n[G.1]\nop = conv_transpose\nfilters = 3\n"

@@ -1,5 +1,5 @@
-/* Metrics without a classifier, applied to degraded images. Each degradation is clearly worse than real images in at
- * least one metric, and copies are detected. The images are photographs if available, otherwise drawn cats. */
+/* Tests metrics that need no classifier. Each degradation of real images must clearly worsen at least one metric,
+ * and copies must be detected. The images are photographs if available, otherwise drawn cats. */
 #include <omp.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ static double normal(void)
 
 static uint8_t byte_of(double v) { return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v + 0.5); }
 
-/* ---- Functions that degrade an image: x is the source, y the result ---- */
+/* ---- Functions that degrade image x and write the result to y ---- */
 
 static void blur(uint8_t *y, const uint8_t *x, int i)
 {
@@ -86,8 +86,8 @@ static void grey(uint8_t *y, const uint8_t *x, int i)
 static const struct {
     const char *name;
     void (*spoil)(uint8_t *y, const uint8_t *x, int i);
-    int modes;      /* number of different images in the degraded set; 0: no image repeats */
-    const char *by; /* the metric whose value must exceed `times` x its real-vs-real baseline */
+    int modes;      /* number of different images, or 0 if no image repeats */
+    const char *by; /* name of a metric. Its value must be worse than `times` its value for real images. */
     double times;
 } spoilt[] = {
     {"blurred", blur, 0, "swd_full", 2},
@@ -131,7 +131,7 @@ static void print(const char *what, const dg_judged *reals, const dg_judged *x)
     printf("\n");
 }
 
-/* Checks every degradation, on images that are in neither set of real images. */
+/* Degrades images that are neither training nor held-out images, and checks each degradation's metric. */
 static void check_spoilt(const uint8_t *pixels, dg_judged *reals, const dg_judged *held)
 {
     uint8_t *made = malloc((size_t)COUNT * IMAGE);
@@ -151,7 +151,8 @@ static void check_spoilt(const uint8_t *pixels, dg_judged *reals, const dg_judge
     free(made);
 }
 
-/* Unseen and held-out images have similar metrics. Training images with a little noise are detected as copies. */
+/* Unseen images have about the same metrics as held-out images. Training images with a little noise are detected as
+ * copies. */
 static void check_copies(const uint8_t *others, dg_judged *reals, const dg_judged *held)
 {
     uint8_t *made = malloc((size_t)COUNT * IMAGE);
@@ -172,7 +173,7 @@ static void check_copies(const uint8_t *others, dg_judged *reals, const dg_judge
     free(made);
 }
 
-/* Runs the tests on pixels of COUNT real, COUNT held-out and COUNT unseen images. */
+/* `pixels` has 2 * COUNT real images, followed by COUNT unseen images. */
 static void check_set(const char *name, const uint8_t *pixels)
 {
     dg_judged reals = {0}, held = {0};
@@ -206,7 +207,7 @@ static void check_folder(const char *dir)
     dg_dataset_free(&d);
 }
 
-/* The metrics have equal bits for any number of threads. */
+/* Random features have equal bits for any number of threads. */
 static void check_repeatable(void)
 {
     double feature[2][DG_RANDOM_FEATURES];

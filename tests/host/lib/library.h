@@ -1,4 +1,4 @@
-/* Helpers for tests of the library: a tiny model, and images of noise to train it. */
+/* Helpers for tests of the library: a small model and images of noise. */
 #ifndef LIBRARY_H
 #define LIBRARY_H
 
@@ -10,18 +10,18 @@
 
 enum { SIZE = 16, IMAGES = 11 };
 static uint8_t pixels[IMAGES * 32 * 32 * 3];
-static char tiny[600]; /* path of a model file for SIZE x SIZE images */
+static char tiny[600]; /* path of a model file */
 
 static void good(dcgan_error e) { DG_CHECKF(e == DCGAN_OK, "%s", dcgan_message()); }
 
-/* Writes a model file for images of side x side pixels. `out` is a buffer of 600 bytes for its path. */
+/* Writes a model file for images of side x side pixels and stores its path in `out` (600 bytes). */
 static void make_model(char *out, int side)
 {
     char text[DG_MODEL_TEXT_MAX];
     good((dcgan_error)dg_model_stock(text, "tiny", side, 3, 10, 5, 3));
     snprintf(out, 600, "%s", temp_path(temp_text("tiny%d.cfg", side)));
     char *const leaky = strstr(text, "act = leaky\n");
-    FILE *f = fopen(out, "w"); /* the file contains a number with a decimal point */
+    FILE *f = fopen(out, "w"); /* contains a number with a decimal point */
     if (DG_CHECK(leaky && f)) fprintf(f, "%.*sslope = 0.25\n%s", (int)(leaky - text), text, leaky);
     fclose(f);
 }

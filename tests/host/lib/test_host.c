@@ -1,4 +1,4 @@
-/* A host program with unusual settings calls the library: output bytes and settings must stay unchanged. */
+/* A host program with unusual settings calls the library. Its settings and the library's output must not change. */
 #include <fcntl.h>
 #include <fenv.h>
 #include <locale.h>
@@ -13,7 +13,7 @@
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
-/* Returns the SSE control register without its exception flags. */
+/* Returns the SSE control register without exception flags. */
 static unsigned mode(void) { return _mm_getcsr() & ~0x3fu; }
 static void flush(void) { _mm_setcsr(_mm_getcsr() | 0x8040); }
 #else
@@ -23,7 +23,7 @@ static void flush(void) {}
 
 enum { THREADS = 3 };
 
-/* Calls every library function; names of written files start with `name`. */
+/* Calls the library. The names of its output files start with `name`. */
 static void use(const char *name, int threads)
 {
     char file[100];
@@ -64,7 +64,7 @@ static void like(const char *name)
     }
 }
 
-/* Compiles a locale with a decimal comma; false: impossible on this machine. */
+/* Installs a locale with a decimal comma. Returns false if this is impossible. */
 static bool comma(void)
 {
     setenv("LOCPATH", temp_dir, 1);
@@ -79,7 +79,7 @@ static void handler(int number) { (void)number; }
 static const int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGPIPE, SIGXFSZ, SIGFPE, SIGCHLD};
 enum { WATCHED = sizeof watched / sizeof *watched };
 
-/* settings of the host program that the library must keep */
+/* Settings of the host program that the library must not change. */
 typedef struct {
     unsigned mode[THREADS];
     int flags, round, threads;

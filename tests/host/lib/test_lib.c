@@ -1,4 +1,4 @@
-/* The library through its public header, include/dcgan.h. */
+/* Tests the library by its public header, include/dcgan.h. */
 #include "host/cli/commands.h"
 #include "host/data/synthesize/synthesize.h"
 #include "command_line.h"
@@ -8,7 +8,6 @@ enum { STEPS = 7 };
 
 static char wide[600]; /* path of a model file for 32 x 32 images */
 
-/* A training job and its own backend. */
 typedef struct {
     const char *model;
     int size, threads;
@@ -53,7 +52,7 @@ static void leave(const machine *m, const char *name)
 
 static bool same(const char *a, const char *b) { return same_file(temp_path(a), temp_path(b)); }
 
-/* Trains two jobs one after the other, then in alternating steps, for more than two epochs. */
+/* Trains two jobs one after the other, and then in turn. Both ways must give the same files. */
 static void in_turn(machine a, machine b)
 {
     machine alone[2] = {a, b}, turn[2] = {a, b};
@@ -86,10 +85,10 @@ static void two_jobs(void)
     in_turn(one, two);
     in_turn(one, other);
     in_turn(other, two);
-    DG_CHECK(same("alone1", "turn1") && !same("alone0", "alone1")); /* jobs of different models give different bytes */
+    DG_CHECK(same("alone1", "turn1") && !same("alone0", "alone1"));
 }
 
-/* Two jobs on one backend: the second resumes from the first one's checkpoint in the middle of an epoch. */
+/* Two jobs on one backend. The second job resumes from a checkpoint of the first job, in the middle of an epoch. */
 static void goes_on(void)
 {
     machine m = {tiny, SIZE, 2, NULL, NULL};
@@ -184,7 +183,7 @@ static int program(const char *line)
     return e == DG_OK;
 }
 
-/* Training by the program and by the library writes equal bytes. */
+/* The program and the library must train to the same bytes. */
 static void as_the_program(void)
 {
     char cats[256];

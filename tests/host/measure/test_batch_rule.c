@@ -1,13 +1,13 @@
-/* Runs the published batch size rules on simulated machines and compares the tried and chosen sizes. */
+/* Runs the published rules for batch sizes on simulated machines. Compares the sizes that the rules try and choose. */
 #include "host/measure/batch_rule.h"
 
 #include "test.h"
 
 typedef struct {
-    int full_from;            /* smallest batch size with full device usage; 0: none */
-    const double (*curve)[2]; /* epoch time relative to the first batch size: {batch size, time} pairs */
-    int most;                 /* largest batch size that fits into memory; 0: any size fits */
-    bool dark, fails;         /* dark: the measured usage is always 0; fails: every step fails */
+    int full_from;            /* smallest batch size with full device usage, or 0 */
+    const double (*curve)[2]; /* pairs of batch size and relative epoch time */
+    int most;                 /* largest batch size that fits into memory, or 0 for no limit */
+    bool dark, fails;         /* dark: the usage is always 0. fails: every step fails. */
     int batch, asked;
 } machine;
 
@@ -23,12 +23,12 @@ static double between(const double (*c)[2], double x)
 static double the_usage(void *context)
 {
     machine *m = context;
-    static const double low[] = {0, 31, 73, 60}; /* usage of a partly used device in percent; some samples are 0 */
+    static const double low[] = {0, 31, 73, 60}; /* percent; some samples of a partly used device are 0 */
     if (m->dark) return 0;
     return m->full_from && m->batch >= m->full_from ? 99.4 : low[m->asked++ % 4];
 }
 
-/* Simulates the steps of one batch size, with one usage sample per second, at least one. */
+/* Simulates the steps of a batch size. Takes one usage sample per second, but at least one. */
 static dg_err look(void *context, int batch, double seconds, dg_batch_row *row, char why[160])
 {
     machine *m = context;
@@ -78,12 +78,12 @@ static void check_usage(void)
     static const int sizes[] = {32, 34, 37, 41, 46, 52, 59, 58, 56, 53, 54};
     DG_CHECK(run((machine){.full_from = 55}, DG_RULE_USAGE, 32) == DG_OK);
     passes(sizes, 11);
-    /* nine samples are above 0; usage is the mean of the upper five (73, 73, 73, 60, 60) */
+    /* Nine samples exceed 0. The usage is the mean of the largest five: 73, 73, 73, 60, 60. */
     DG_NEAR(table.row[0].busy, 67.8, 1e-9);
     DG_NEAR(table.row[6].busy, 99.4, 1e-9);
 }
 
-/* From the published epoch times, the rule must select the published batch size. */
+/* With the published epoch times, the rule must choose the published batch size. */
 static void check_epoch_time(void)
 {
     static const double vgg[][2] = {{32, 1},          {52, 1 - .3818}, {96, 1 - .4713},  {105.9, 1 - .52},
@@ -110,16 +110,17 @@ static void check_epoch_time(void)
 static void check_rest(void)
 {
     static const double short_steps[][2] = {{1, 1e-9}, {1e9, 1e-9}};
-    DG_CHECK(run((machine){.full_from = 1}, DG_RULE_USAGE, 32) == DG_OK && table.batch == 1); /* smallest size: full */
+    DG_CHECK(run((machine){.full_from = 1}, DG_RULE_USAGE, 32) == DG_OK &&
+             table.batch == 1); /* all sizes have full usage */
     DG_CHECK(run((machine){.most = 40}, DG_RULE_USAGE, 32) == DG_OK);
     ends("does not fit", 2, 37);
     DG_CHECKF(strstr(table.why, "; the next batch size, 41, does not fit."), "%s", table.why);
     DG_CHECK(run((machine){.most = 8}, DG_RULE_USAGE, 32) == DG_OK);
     ends("does not fit", -1, 0);
-    DG_CHECK(run((machine){.full_from = 0}, DG_RULE_USAGE, 8) == DG_OK); /* usage is never full */
+    DG_CHECK(run((machine){.full_from = 0}, DG_RULE_USAGE, 8) == DG_OK); /* no size has full usage */
     ends("all rounds", 100, table.row[100].batch);
     DG_CHECK(run((machine){.curve = short_steps}, DG_RULE_USAGE, 32) == DG_OK);
-    DG_NEAR(table.row[0].busy, 31, 0); /* steps shorter than a second give one usage sample */
+    DG_NEAR(table.row[0].busy, 31, 0); /* one usage sample, because steps are shorter than a second */
     DG_CHECK(run((machine){.dark = true}, DG_RULE_USAGE, 8) == DG_OK);
     DG_NEAR(table.row[0].busy, 0, 0);
     DG_CHECK(run((machine){.fails = true}, DG_RULE_USAGE, 8) == DG_FAILED && table.rows == 0);

@@ -1,19 +1,19 @@
-/* The search for the fastest batch size, on simulated speeds. */
+/* Tests the search for the fastest batch size, with simulated speeds. */
 #include "host/measure/batch_rule.h"
 
 #include "test.h"
 
-typedef double curve(double batch); /* images/s as a function of the batch size */
+typedef double curve(double batch); /* returns images/s */
 
 static dg_batch_table s;
 static dg_batch_limits limits;
-static int tried[64], tries, looks; /* tried: batch sizes, in the order of their first measurement */
-static double (*slower)(int look);  /* factor by which another program slows a measurement; NULL: none */
-static bool as_long_as_may_be;      /* true: each measurement takes the maximum time; false: one second */
-static double seconds;              /* simulated seconds that the search has used */
+static int tried[64], tries, looks; /* tried: batch sizes in order of their first measurement */
+static double (*slower)(int look);  /* factor by which another program slows down a measurement, or NULL */
+static bool as_long_as_may_be;      /* each measurement takes the maximum time instead of one second */
+static double seconds;              /* simulated time of the search */
 static curve *rate;
 static int fits;       /* largest batch size that fits into memory */
-static bool fits_once; /* each batch size fits into memory only at its first measurement */
+static bool fits_once; /* a batch size fits into memory only at its first measurement */
 
 static double elapsed(void *context)
 {
@@ -53,11 +53,11 @@ static double rising(double b) { return 1000 * b / (b + 40); }
 static double jumps(double b) { return (b < 104 ? 1 : 1.3) * 1000 * b / (b + 20); }
 static double falls(double b) { return b <= 256 ? 10 * b : 2560 - b; }
 static double noisy(double b) { return rising(b) * (1 + 0.004 * sin(b * 12345.678)); }
-/* images/s is constant for batch sizes 32 to 95, because kernel tiles are only partly used */
+/* The rate is constant for batch sizes 32 to 95, as if kernel tiles were only partly used. */
 static double late(double b) { return b < 96 ? 1000 * fmin(b, 32) / 32 : 1100; }
-/* one measurement, of batch size 48, is ten times slower because of another program */
+/* Another program makes batch size 48 ten times slower. */
 static double outlier(double b) { return (b == 48 ? 0.1 : 1) * rising(b); }
-/* images/s if kernel tiles are 40 images wide */
+/* Kernel tiles have 40 images. */
 static double tiles(double b) { return 1000 * b / (40 * ceil(b / 40)); }
 
 /* Every third measurement is slower by 5% to 30%. */
@@ -65,7 +65,7 @@ static double now_and_then(int look) { return look % 3 ? 1 : 1.05 + 0.05 * (look
 /* Another program slows down seven consecutive measurements. */
 static double for_a_while(int look) { return look >= 6 && look < 13 ? 1.4 : 1; }
 
-/* Another program slows down seven of nine measurements; the other two take 25% less time. */
+/* Another program slows down seven of nine measurements, so the other two take 25% less time. */
 static double mostly(int look) { return look % 9 < 2 ? 0.75 : 1; }
 static double at_first(int look) { return look < 6 ? 0.75 : 1; }
 static double at_one(int look) { return look == 10 ? 0.75 : 1; }
@@ -91,13 +91,13 @@ static void check_disturbed(void)
         DG_CHECKF(looks < 110, "%d looks", looks);
     }
     slower = NULL;
-    /* a batch size that has been measured remains the result if it no longer fits into memory */
+    /* A batch size that no longer fits into memory can still be the result. */
     fits_once = true;
     DG_CHECKF(search(flat, 1 << 20) == 8 && !*s.ended, "%s", s.why);
     fits_once = false;
 }
 
-/* images/s still rises when the time limit of the search ends. */
+/* The rate still rises when the search reaches its time limit. */
 static double soon(double b) { return 1000 * b / (b + 10); }
 
 enum { ALL = 1 << 20, MANY = 1000000 };
@@ -105,7 +105,7 @@ static const struct {
     curve *rate;
     int fits, from, most, images, drop_last, least;
     double seconds;
-    int batch, largest; /* chosen batch size, and largest batch size that was measured */
+    int batch, largest; /* batch: chosen batch size. largest: largest batch size that was measured. */
     const char *says, *too;
 } choice[] = {
     {flat, ALL, 8, 65536, MANY, 0, 32, 100, 8, 64, "8: the fastest; the search took ", ""},
@@ -113,17 +113,17 @@ static const struct {
     {noisy, ALL, 8, 4096, MANY, 0, 32, 100, 2048, 4096, "", ""},
     {outlier, ALL, 8, 4096, MANY, 0, 32, 100, 2304, 4096, "", ""},
     {falls, ALL, 8, 65536, MANY, 0, 32, 100, 256, 2048, "256: the fastest; ", ""},
-    {late, ALL, 8, 65536, MANY, 0, 32, 100, 96, 768, "", ""}, /* batch sizes 48 and 64 are as fast as 32 */
+    {late, ALL, 8, 65536, MANY, 0, 32, 100, 96, 768, "", ""}, /* 48 and 64 are as fast as 32 */
     {jumps, ALL, 8, 128, MANY, 0, 32, 100, 128, 128, "; larger sizes were not tried (--max-batch); ", ""},
-    {tiles, ALL, 8, 64, MANY, 0, 32, 100, 40, 64, "", ""}, /* doubling finds 32; 40 = 5/4 of 32 fills a tile */
+    {tiles, ALL, 8, 64, MANY, 0, 32, 100, 40, 64, "", ""}, /* 40 = 5/4 of 32 fills a tile */
     {soon, ALL, 8, 65536, MANY, 0, 32, 20, 512, 768, "within 3% of", "not tried within 20 s (--seconds)"},
     {rising, ALL, 8, 65536, MANY, 0, 32, 6, 48, 48, "48: the fastest; larger sizes were not tried within 6 s", ""},
-    /* the first batch size is measured even if this takes longer than the time limit */
+    /* The first batch size is measured even if the time limit is too short. */
     {rising, ALL, 8, 65536, MANY, 0, 32, 0.5, 8, 8, "(--seconds)", ""},
-    /* 3000 images: an epoch has 32 steps of batch size 96 (the last is short), or 24 of 128 */
+    /* An epoch of 3000 images has 32 steps of batch size 96 (the last is short) or 24 steps of batch size 128. */
     {rising, ALL, 8, 65536, 3000, 0, 32, 100, 96, 96,
      "96: the fastest; larger sizes leave fewer than 32 steps per epoch", ""},
-    /* without short batches, an epoch has 31 steps of batch size 96, or 37 of 80 (5/4 of 64) */
+    /* Without short batches, an epoch has 31 steps of batch size 96 or 37 steps of batch size 80. */
     {rising, ALL, 8, 65536, 3000, 1, 32, 100, 80, 80, "80: the fastest; larger sizes leave fewer", "(--min-steps)"},
     {rising, 100, 8, 65536, 2048, 0, 16, 100, 96, 96, "96: the fastest; ", "128 does not fit: it needs 128.0 MB, and"},
     {rising, ALL, 8, 65536, 40, 0, 32, 100, 8, 8, "leaves 5 steps per epoch", "--min-batch 1"},
@@ -158,7 +158,7 @@ static void check_choices(void)
     for (int i = 0; i < 5; i++) DG_CHECKF(tried[i] == from_ten[i], "%d, not %d", tried[i], from_ten[i]);
 }
 
-/* The search keeps its time limit, however long its measurements take. */
+/* The search keeps its time limit even if each measurement takes the maximum time. */
 static void check_time(void)
 {
     static curve *const curves[] = {flat, rising, jumps, falls, noisy, late, soon};

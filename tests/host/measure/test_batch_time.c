@@ -1,11 +1,10 @@
-/* Measures batch sizes on the CPU. The planned memory is allocated, and all memory is released. */
+/* Tests measurements of batch sizes on the CPU. They must allocate exactly the planned memory and release it. */
 #include "host/measure/batch_time.h"
 
 #include "host/options/option_table.h"
 #include "reference.h"
 #include "test.h"
 
-/* A backend that counts allocated bytes. */
 static struct {
     void *at;
     size_t bytes;
@@ -72,7 +71,7 @@ static size_t check_size(dg_backend *b, int batch, double device_memory)
     return (size_t)row->memory;
 }
 
-/* Returns the bytes of device memory that a run with this batch size needs if `have` bytes exist. */
+/* Returns the bytes of device memory that a run with this batch size needs. */
 static size_t needs(dg_backend *b, int batch, size_t have)
 {
     static dg_job job;
@@ -84,7 +83,8 @@ static size_t needs(dg_backend *b, int batch, size_t have)
     return needed;
 }
 
-/* `mb` suffices for batch size 8, but not for 12. The search must not build a job of batch size 12. */
+/* The device memory of `mb` MB suffices for batch size 8, but not for 12. The search must not build a job of batch
+ * size 12. */
 static void check_search(dg_backend *b, double mb)
 {
     options.min_steps = 1;
@@ -102,7 +102,6 @@ static void check_search(dg_backend *b, double mb)
     stop = 0;
 }
 
-/* A measurement may have more steps than an epoch. */
 static void check_rounds(dg_backend *b)
 {
     options.steps = 11;
@@ -125,11 +124,12 @@ int main(void)
     right_release = b->release;
     b->alloc = counted_alloc;
     b->release = counted_release;
-    (void)check_size(b, 8, 0); /* an epoch has 7 full batches and a short one */
+    (void)check_size(b, 8, 0); /* seven full batches and a short one */
     (void)check_size(b, 61, 0);
     const size_t whole = check_size(b, 7, 0);
     const size_t all = needs(b, 7, (size_t)-1);
-    DG_CHECK(check_size(b, 7, 1e-6 * ((double)all - 10000)) < whole - 10000); /* the dataset does not fit as a whole */
+    /* only a part of the dataset fits into device memory */
+    DG_CHECK(check_size(b, 7, 1e-6 * ((double)all - 10000)) < whole - 10000);
     options.drop_last = true;
     (void)check_size(b, 8, 0);
     options.drop_last = false;

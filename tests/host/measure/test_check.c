@@ -1,5 +1,5 @@
-/* The lockstep check compares two CPU backends op by op, in three plans. If an element of a result is slightly wrong or
- * NaN, the check stops at this op and names the element. */
+/* Tests the lockstep check, which runs two CPU backends op by op. If an element of a result is wrong or NaN, the
+ * check must stop at this op and name the element. */
 #include "host/measure/check.h"
 #include "kernels/ops/conv/variants.h"
 #include "machine.h"
@@ -22,9 +22,9 @@ static bool up(machine *x, dg_cpu_options cpu)
 
 static struct {
     dg_err (*run_op)(dg_backend *, const dg_op *, double *);
-    const dg_op *op; /* op of which a result is changed */
-    int operand;     /* index of the changed operand */
-    size_t at;       /* index of the changed element (in a byte operand: byte offset) */
+    const dg_op *op; /* op whose result is changed */
+    int operand;     /* changed operand */
+    size_t at;       /* index of the changed element */
     bool nan;
 } wrong;
 
@@ -44,7 +44,7 @@ static dg_err run_wrongly(dg_backend *b, const dg_op *op, double *ms)
     return e;
 }
 
-/* Index of the element to change: in the middle of the last image, or a metric of this step. */
+/* Returns the index of an element in the middle of the last image, or of a metric of this op. */
 static size_t victim(const dg_op *op, const dg_row *r)
 {
     if (op->kind == DG_OP_gan_loss && r->kind == DG_STATE) return (size_t)op->u.gan_loss.loss;
@@ -52,7 +52,7 @@ static size_t victim(const dg_op *op, const dg_row *r)
     return dg_count(r->shape) - (dg_count(r->shape) + 2) / 3;
 }
 
-/* Writes the name of an element, for example "y[2,3,7,1]". */
+/* Writes the name of an element, such as "y[2,3,7,1]". */
 static void element_text(char out[128], const char *operand, const dg_row *r, size_t at)
 {
     const size_t C = (size_t)r->shape.C, W = (size_t)r->shape.W, H = (size_t)r->shape.H;
@@ -60,7 +60,7 @@ static void element_text(char out[128], const char *operand, const dg_row *r, si
     else snprintf(out, 128, "%s[%zu,%zu,%zu,%zu]", operand, at / C / W / H, at / C / W % H, at / C % W, at % C);
 }
 
-/* Changes element `at` of result k of op i. The check of the training plan must report this element. */
+/* Changes element `at` of operand k of op i. The check must report this element. */
 static void is_found(int i, int k, size_t at)
 {
     const dg_op *op = &m[1].g.plan[DG_PLAN_TRAIN].op[i];
@@ -103,7 +103,6 @@ static void wrong_ops_are_found(bool nan)
     DG_CHECKF(tried > (nan ? 60 : 70), "only %d results tried", tried);
 }
 
-/* Skips op `advance`, so that the step counter stays unchanged. */
 static dg_err run_nothing(dg_backend *b, const dg_op *op, double *ms)
 {
     return op->kind == DG_OP_advance ? DG_OK : wrong.run_op(b, op, ms);
@@ -119,12 +118,12 @@ static void equal_backends_agree(dg_type real)
     for (int i = 0; i < 3; i++)
         DG_CHECKF(dg_check_plan(&m[0].g, &m[1].g, plan[i], NULL, &result) == DG_OK, "%s: %s", plan[i], dg_message());
     DG_CHECK(result.ops == 2 * m[0].g.plan[DG_PLAN_TRAIN].ops + m[0].g.plan[DG_PLAN_SAMPLE].ops);
-    /* on a CPU with the base instruction set only, both backends run the same kernels */
+    /* With only the base instruction set, both backends run the same kernels. */
     const bool same = strstr(m[1].b->name, "base") != NULL;
     DG_CHECK(result.worst < 0.75 && (same || (result.worst > 0 && *result.where)));
     DG_CHECK(dg_check_plan(&m[0].g, &m[1].g, "none", NULL, &result) == DG_FAILED);
 
-    /* both jobs have advanced by one step */
+    /* Both jobs have done one step. */
     dg_step_state s[2];
     for (int i = 0; i < 2; i++)
         DG_CHECK(m[i].b->get(m[i].b, &s[i], dg_job_memory(&m[i].g, m[i].g.row[DG_ROW_STATE]), sizeof s[i]) == DG_OK);
@@ -142,7 +141,7 @@ static void equal_backends_agree(dg_type real)
     machine_down(&m[1]);
 }
 
-/* For each image, the derivative of D along D's gradient must equal the gradient's squared norm. */
+/* For each image, the derivative of D along its own gradient must equal the gradient's squared norm. */
 static void penalty_identity(void)
 {
     static machine x;

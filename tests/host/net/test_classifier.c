@@ -1,5 +1,4 @@
-/* A classifier with layers of every kind: compares its gradients with finite differences of its loss. Also tested:
- * equal bits for any number of threads, the test plan, and networks that are not classifiers. */
+/* Compares gradients of a classifier, which has layers of every kind, with finite differences of its loss. */
 #include "host/net/classifier.h"
 #include "host/net/recipe.h"
 #include "machine.h"
@@ -7,8 +6,8 @@
 
 enum { ROWS = 7, SIZE = 9, CLASSES = 5, BATCH = 4, RECORD = SIZE * SIZE * 3 + 4 };
 
-/* A network with sums before an activation and as layers, a tensor with two consumers, biases after pools, overlapping
- * pools, resampling, groups, spectral norm. */
+/* Includes residual sums, a tensor with two consumers, overlapping pools, resampling, grouped convolutions and
+ * spectral norm. */
 static const char network[] = "[model]\nname = t\nsize = 9\nchannels = 3\nclasses = 5\ninput = unit\n"
                               "[C.1]\nfilters = 4\nkernel = 3\nbias = yes\nact = leaky\n"
                               "[C.2]\nfilters = 4\nkernel = 3\nnorm = batch\nact = leaky\n"
@@ -53,7 +52,7 @@ static bool up(machine *x, int threads, dg_type real, dg_optimizer optimizer)
     return machine_begin(x, &(dg_cpu_options){.threads = threads, .real = real}, &o, records, 7);
 }
 
-/* Runs a training step on the first images and returns the loss. */
+/* Runs a training step on the first images. Returns the loss. */
 static double step(machine *x, double lr)
 {
     const dg_step_state state = {.seed = 3, .lr = {lr}};
@@ -90,7 +89,7 @@ static void check_gradients(void)
 {
     machine x;
     if (!up(&x, 2, DG_F64, DG_ADAM)) return;
-    /* finite differences require that u and v of spectral norm have converged */
+    /* Finite differences require that u and v of spectral norm have converged. */
     for (int i = 0; i < 300; i++) step(&x, 0);
     int trained = 0;
     for (int i = 0; i < x.g.tensors; i++) trained += x.g.tensor[i].grad >= 0;
@@ -129,8 +128,7 @@ static void check_threads(void)
         }
 }
 
-/* Checks the test plan: probabilities sum to 1, results of an image do not depend on its batch, weights stay
- * unchanged. */
+/* In a test, probabilities sum to 1, the result of an image does not depend on its batch, and weights do not change. */
 static void check_test(void)
 {
     machine x;
@@ -147,7 +145,7 @@ static void check_test(void)
         DG_NEAR(sum, 1, 1e-12);
         DG_CHECK(!dg_job_test(&x.g, records + i * RECORD, 1, alone, NULL, NULL));
         DG_CHECKF(!memcmp(alone, p + i * CLASSES, sizeof alone), "image %d: other shares when it is alone", i);
-        DG_NEAR(each[i], -log(p[i * CLASSES + label]), 1e-9); /* the test plan has no label smoothing */
+        DG_NEAR(each[i], -log(p[i * CLASSES + label]), 1e-9); /* no label smoothing */
     }
     DG_CHECK(!dg_job_read(&x.g, &x.g.tensor[0], x.g.tensor[0].row, DG_F64, after));
     DG_CHECK(!memcmp(before, after, sizeof before));
@@ -210,7 +208,7 @@ static void check_refused(void)
     refused("[train]\nlr = 1\nlr = 2\n[C.1]\nop = dense\nfilters = 4\n", "[train] lr = 2");
 }
 
-/* Checks the mean square of initial weights of a convolution (4 filters of 3 x 3 x 3) and two dense layers. */
+/* Compares the mean square of initial weights with its expected value, for a convolution and two dense layers. */
 static void check_starts(void)
 {
     static const dg_start all[] = {DG_START_HE, DG_START_GLOROT, DG_START_TORCH};
@@ -231,7 +229,8 @@ static void check_starts(void)
             double *w = malloc(n * sizeof *w), sum = 0;
             if (DG_CHECK(w && !dg_job_read(&x.g, t, t->row, DG_F64, w)))
                 for (size_t j = 0; j < n; j++) sum += w[j] * w[j] / (double)n;
-            /* relative standard deviation of the mean of n squared weights: normal or uniform */
+            /* The mean of n squared weights has this relative standard deviation. The factor is 2 for normal and 0.8
+             * for uniform weights. */
             const double off = sqrt((all[k] == DG_START_HE ? 2 : 0.8) / (double)n);
             DG_CHECKF(fabs(sum / squares - 1) < 4 * off, "start %d, %s: mean square %g, not %g", (int)all[k], t->name,
                       sum, squares);

@@ -1,5 +1,5 @@
-/* A GAN training step: equal bits for any number of threads, tensors in PyTorch's order, sampling, and metrics. `dcgan
- * replay` compares a step with PyTorch (tests/cli). */
+/* Tests the training step of a GAN: equal bits for any number of threads, tensors in PyTorch's order, sampling, and
+ * metrics. `dcgan replay` compares a step with PyTorch (tests/cli). */
 #include "host/measure/check.h"
 #include "host/net/gan.h"
 #include "host/net/recipe.h"
@@ -8,13 +8,13 @@
 
 enum { ROWS = 11, SIZE = 16 };
 
-static dg_loss loss; /* GAN loss of the jobs that up() builds */
+static dg_loss loss; /* loss of jobs that up() builds */
 static int augment;
-static dg_norm norm = DG_NORM_BATCH; /* norm of D's layers */
-static const char *more_keys = "";   /* keys that are appended to the model text */
+static dg_norm norm = DG_NORM_BATCH;
+static const char *more_keys = ""; /* appended to the model text */
 static double ema, r1, r2;
 
-static dg_job_options training; /* options of jobs whose epochs have batches of 4, 4 and 3 images */
+static dg_job_options training; /* for epochs with batches of 4, 4 and 3 images */
 
 static bool up(machine *x, int threads, dg_type real, dg_job_options o)
 {
@@ -30,13 +30,13 @@ static bool up(machine *x, int threads, dg_type real, dg_job_options o)
     return DG_WORKS(e) && machine_begin(x, &(dg_cpu_options){.threads = threads, .real = real}, &o, pixels, 7);
 }
 
-/* Runs n training steps, in epochs with batches of 4, 4 and 3 images. */
+/* Runs n training steps. Epochs have batches of 4, 4 and 3 images. */
 static void steps(machine *x, int n)
 {
     for (int i = 0; i < n; i++) {
         int in_epoch = i % 3;
         dg_step_state s = {.seed = 9, .step = (uint64_t)i, .cursor = 4 * in_epoch, .lr = {2e-4, 2e-4}};
-        /* in later steps of an epoch, op `advance` updates the state */
+        /* Op `advance` updates the state during an epoch. */
         if (in_epoch == 0) DG_CHECK(dg_job_put_state(&x->g, &s) == DG_OK);
         DG_CHECK(dg_job_step(&x->g, in_epoch == 2 ? 3 : 4) == DG_OK);
         DG_CHECK(x->b->get(x->b, &s, dg_job_memory(&x->g, x->g.row[DG_ROW_STATE]), sizeof s) == DG_OK);
@@ -76,7 +76,7 @@ static const dg_job_tensor *tensor(const machine *x, const char *name)
     return NULL;
 }
 
-/* get() reads and set() writes a tensor's values, averages or moments (selected by `row`) as doubles. */
+/* get() reads and set() writes a tensor as doubles. `row` selects its values, running average or moments. */
 static void get(machine *x, const dg_job_tensor *t, int row, double *to)
 {
     DG_CHECK(dg_job_read(&x->g, t, row, DG_F64, to) == DG_OK);
@@ -86,14 +86,14 @@ static void set(machine *x, const dg_job_tensor *t, int row, const double *from)
     DG_CHECK(dg_job_write(&x->g, t, row, DG_F64, from) == DG_OK);
 }
 
-/* Runs training step number `step` with learning rate lr for both networks. */
+/* Runs training step `step` with learning rate lr for both networks. */
 static void one_step(machine *x, int step, double lr)
 {
     const dg_step_state state = {.seed = 9, .step = (uint64_t)step, .lr = {lr, lr}};
     DG_CHECK(dg_job_put_state(&x->g, &state) == DG_OK && dg_job_step(&x->g, 4) == DG_OK);
 }
 
-/* Weights of convolutions are ordered (Co, Ci, K, K) in files and (Co, K, K, Ci) in memory. */
+/* Weights of convolutions have the order (Co, Ci, K, K) in files and (Co, K, K, Ci) in memory. */
 static void order_of_weights(void)
 {
     static machine x;
@@ -147,7 +147,7 @@ static void ring_wraps(void)
     machine_down(&x);
 }
 
-/* Reads all trained tensors of G, or their running averages. Returns the number of values. */
+/* Reads all trained tensors of G or their running averages. Returns the number of values. */
 static size_t read_g(machine *x, bool average, double *out)
 {
     size_t n = 0;
@@ -160,7 +160,7 @@ static size_t read_g(machine *x, bool average, double *out)
     return n;
 }
 
-/* Compares the running averages of G's weights with their definition. D has no averages. */
+/* Compares the running averages of G's weights with their definition. */
 static void averages(void)
 {
     static machine x;
@@ -185,8 +185,8 @@ static void averages(void)
     ema = 0;
 }
 
-/* Computes mean and unbiased variance of channel c of G's first layer with weights w (latent, channels, 4, 4), averaged
- * over eight batches of four latent vectors. */
+/* Computes mean and unbiased variance of channel c of G's first layer. Both are averages over eight batches of four
+ * latent vectors. w: weights (latent, channels, 4, 4). */
 static void statistics_of(const double *w, int channels, int c, double *mean, double *variance)
 {
     *mean = *variance = 0;
@@ -208,7 +208,7 @@ static void statistics_of(const double *w, int channels, int c, double *mean, do
     }
 }
 
-/* The norm statistics that sampling uses are computed from the running averages of weights, not from the weights. */
+/* Sampling uses norm statistics that belong to the running averages of the weights, not to the weights. */
 static void statistics(void)
 {
     static machine x;
@@ -235,7 +235,7 @@ static void statistics(void)
     dg_gan_z(z, 10, 4, 0);
     DG_CHECK(dg_job_generate(&x.g, z, 1, before, NULL) == DG_OK);
     for (int i = 0; i < 20000; i++) w[i] = 0;
-    set(&x, weight, weight->row, w); /* sampling uses the averages, so a change of the weights has no effect */
+    set(&x, weight, weight->row, w); /* no effect, because sampling uses the averages */
     DG_CHECK(dg_job_generate(&x.g, z, 1, after, NULL) == DG_OK && !memcmp(before, after, sizeof before));
     set(&x, weight, weight->average, w);
     DG_CHECK(dg_job_generate(&x.g, z, 1, after, NULL) == DG_OK && memcmp(before, after, sizeof before) != 0);
@@ -243,7 +243,7 @@ static void statistics(void)
     ema = 0;
 }
 
-/* D's running norm statistics must not depend on the batches that G's loss reads. */
+/* D's running norm statistics must not change when G's loss reads additional batches. */
 static void a_second_look_leaves_no_trace(void)
 {
     static machine x;
@@ -277,7 +277,7 @@ static int length_1(double *x, int n)
     return fabs(length - 1) < 1e-6;
 }
 
-/* Each step runs one power iteration of spectral norm, on the weights before the update, in PyTorch's order. */
+/* Each step runs one power iteration of spectral norm in PyTorch's order, before the weights are updated. */
 static void directions(void)
 {
     enum { ROWS_OF_W = 6, COLS = 3 * 16 };
@@ -311,7 +311,7 @@ static void directions(void)
     norm = DG_NORM_BATCH;
 }
 
-/* Returns the root mean square of a tensor's initial values. */
+/* Returns the root mean square of a tensor. */
 static double rms(machine *x, const char *name)
 {
     static double value[20000];
@@ -330,18 +330,18 @@ static void starts(void)
     o.start = DG_START_NORMAL, o.start_sigma = 3, o.start_bias = 2;
     if (!up(&x, 1, DG_F64, o)) return;
     DG_NEAR(rms(&x, "D.main.2.weight"), sqrt(2 / 1.04 / (3 * 16)), 0.02);
-    DG_NEAR(rms(&x, "D.main.4.weight"), 1 / sqrt(6 * 16), 0.02); /* the gain is 1, because no activation follows */
+    DG_NEAR(rms(&x, "D.main.4.weight"), 1 / sqrt(6 * 16), 0.02); /* gain 1, because no activation follows */
     DG_CHECK(rms(&x, "D.main.2.bias") == 0 && !tensor(&x, "D.main.4.bias"));
     DG_NEAR(rms(&x, "G.main.0.weight"), 3, 0.2);
     machine_down(&x);
     more_keys = "[G]\nstart = gain\n[G.1]\nstart = zero\n";
     if (!up(&x, 1, DG_F64, o)) return;
     DG_CHECK(rms(&x, "G.main.0.weight") == 0);
-    DG_NEAR(rms(&x, "G.main.6.weight"), 1 / sqrt(5 * 16 / 4), 0.02); /* stride 2: each output sums 4 of 16 taps */
+    DG_NEAR(rms(&x, "G.main.6.weight"), 1 / sqrt(5 * 16 / 4), 0.02); /* each output sums 4 of 16 taps */
     machine_down(&x);
     more_keys = "[G]\nstart = gain\ngain = 3\n[G.1]\ngain = 1\n[G.2]\nstart = zero\n[D.1]\ngain = 0.25\n";
     if (!up(&x, 1, DG_F64, o)) return;
-    DG_NEAR(rms(&x, "G.main.0.weight"), sqrt(2.0 / 10), 0.02); /* input of one pixel: each output sums one kernel tap */
+    DG_NEAR(rms(&x, "G.main.0.weight"), sqrt(2.0 / 10), 0.02); /* each output sums one tap of the kernel */
     DG_NEAR(rms(&x, "G.main.6.weight"), 3 / sqrt(5 * 16 / 4), 0.06);
     DG_CHECK(rms(&x, "G.main.3.weight") == 0);
     DG_NEAR(rms(&x, "D.main.0.weight"), 0.25 * sqrt(2 / 1.04 / (3 * 16)), 0.01);
@@ -349,7 +349,7 @@ static void starts(void)
     norm = DG_NORM_BATCH, more_keys = "";
 }
 
-/* Gradient penalties give equal bits for any number of threads; squared norms of D's gradients are metrics. */
+/* Gradient penalties must give equal bits for any number of threads. */
 static void penalties(void)
 {
     static machine x;
@@ -371,8 +371,8 @@ static void penalties(void)
     r1 = r2 = 0;
 }
 
-/* Compares the gradient of loss and gradient penalty with finite differences, for one value of each weight tensor of D.
- * The derivative of D along D's gradient must equal the gradient's squared norm. */
+/* Compares gradients of the loss with gradient penalty with finite differences, for one value of each weight tensor
+ * of D. Also checks the identity of dg_check_penalty. */
 static void check_identity(const dg_model *m, const dg_job_options *o)
 {
     static machine x;
@@ -388,7 +388,7 @@ static void check_identity(const dg_model *m, const dg_job_options *o)
     const dg_job_tensor *first = tensor(&x, "D.main.0.weight");
     if (!DG_CHECK(first)) return;
     get(&x, first, first->row, w);
-    for (int i = 0; i < (int)dg_job_tensor_count(first); i++) w[i] *= 5; /* moves the weights away from 0 */
+    for (int i = 0; i < (int)dg_job_tensor_count(first); i++) w[i] *= 5; /* away from 0 */
     set(&x, first, first->row, w);
     int compared = 0;
     for (int i = 0; i < x.g.tensors; i++) {
@@ -419,7 +419,6 @@ static void check_identity(const dg_model *m, const dg_job_options *o)
     machine_down(&x);
 }
 
-/* Tests which layers of D a gradient penalty accepts. */
 static void penalised_layers(void)
 {
     static dg_model m;
@@ -452,7 +451,7 @@ static void penalised_layers(void)
     }
 }
 
-/* A generator may have layers other than transposed convolutions. */
+/* The layers of a generator cannot have spectral norm. */
 static void not_of_the_generator(void)
 {
     static dg_model m;

@@ -1,4 +1,4 @@
-/* Layers of networks that are not GANs: repetition, names, inputs, shapes, forward pass, and untrainable networks. */
+/* Tests layers of networks without a recipe: names, inputs, repetition, shapes and the forward pass. */
 #include "host/net/gan.h"
 #include "host/net/job.h"
 #include "host/net/recipe.h"
@@ -6,7 +6,7 @@
 #include "tempdir.h"
 #include "test.h"
 
-#define OLD_IMAGE "pictures" /* name of the tensor `image` in model files before 0.1.0 */
+#define OLD_IMAGE "pictures" /* name of the tensor `image` in older model files */
 
 static const dg_recipe *recipe;
 static dg_model m;
@@ -14,7 +14,7 @@ static dg_backend *b;
 
 static const char head[] = "[model]\nname = net\nsize = 8\n";
 
-/* Parses a model with one network C, whose layers are given by `sections`. */
+/* Parses a model with one network C. */
 static dg_err parse(const char *sections)
 {
     char text[DG_MODEL_TEXT_MAX];
@@ -29,7 +29,7 @@ static void mistake(const char *sections, const char *said)
     DG_CHECKF(strstr(dg_message(), said) != NULL, "%s: said \"%s\", not \"%s\"", sections, dg_message(), said);
 }
 
-/* Checks the layers of network C with their inputs, written as "C.1<input C.2<C.1 ...". */
+/* Compares the layers of network C and their inputs with a list "C.1<input C.2<C.1 ...". */
 static void reads(const char *sections, const char *expected)
 {
     char got[4096] = "";
@@ -50,7 +50,7 @@ static void check_repeats(void)
     reads("[C.1]\nrepeat = 2\n", "C.1.1<input C.1.2<C.1.1");
     reads("[C.1]\n[C.2]\n[C.3]\nrepeat = 2\nrepeat_from = C.2\n[C.4]\nin = C.2\n",
           "C.1<input C.2.1<C.1 C.3.1<C.2.1 C.2.2<C.3.1 C.3.2<C.2.2 C.4<C.2.2");
-    /* each copy of a repeated block reads the previous copy; C.5 reads C.1 in both copies */
+    /* In the second copy of a repeated block, layer C.5.1 replaces the input C.2 of the block. */
     reads("[C.1]\n[C.2]\n[C.3]\n[C.4]\nin = C.2\n[C.5]\nin = C.1\nrepeat = 2\nrepeat_from = C.3\n",
           "C.1<input C.2<C.1 C.3.1<C.2 C.4.1<C.2 C.5.1<C.1 C.3.2<C.5.1 C.4.2<C.5.1 C.5.2<C.1");
     reads("[C.1]\n[C.2]\nin = C.1\n[C.3]\nin = C.1\n", "C.1<input C.2<C.1 C.3<C.1");
@@ -118,7 +118,7 @@ static void check_limits(void)
     DG_CHECKF(parse(text) == DG_OK && m.net[0].layers == 128, "%s", dg_message());
     strcat(text, "[C.129]\n");
     mistake(text, "[C.129]: unknown section");
-    /* networks that read the latent vector come first; at most four networks */
+    /* A model has at most four networks. Networks that read the latent vector come first. */
     snprintf(text, sizeof text,
              "%s[A.1]\nfilters = 1\nkernel = 1\n[AbCd.1]\nfilters = 2\nkernel = 1\n[z.1]\n"
              "in = latent\nfilters = 3\nkernel = 1\n[G.1]\nfilters = 4\nkernel = 1\n",
@@ -134,7 +134,7 @@ static void check_limits(void)
 
 static void check_shapes(void)
 {
-    /* with stride 2, no output uses the last padding; with kernel = 1, stride 2 skips pixels */
+    /* No output of C.1 uses the padding at the right and bottom. C.2 skips pixels. */
     DG_WORKS(parse("[C.1]\nstride = 2\n[C.2]\nkernel = 1\nstride = 2\n"));
     DG_CHECK(m.net[0].layer[0].out.H == 4 && m.net[0].layer[0].out.W == 4 && m.net[0].layer[0].pad == 1);
     DG_CHECK(m.net[0].layer[1].out.H == 2 && m.net[0].layer[1].pad == 0 && m.net[0].layer[1].in.C == 5);
@@ -143,7 +143,7 @@ static void check_shapes(void)
     mistake("[C.1]\nop = conv_transpose\nstride = 8\nrepeat = 3\n", "[C.1.3] ");
 }
 
-/* Checks the ops of a network's forward pass and their inputs, without a recipe. */
+/* Checks the ops of a forward pass and their inputs. */
 static void check_forward(void)
 {
     dg_arena a;
@@ -166,7 +166,7 @@ static void check_forward(void)
     DG_REFUSED(dg_build_forward(&m, 0, 65536, b, &a, &p), DG_USAGE, "layer C.1.1 of model net");
 }
 
-/* A tensor may have several consumers. A layer without a consumer is an error. */
+/* A tensor may have several consumers, but a layer without a consumer is an error. */
 static void check_backward(void)
 {
     DG_CHECK(parse("[C.1]\n[C.2]\n[C.3]\nin = C.2\n") == DG_OK && dg_net_check_backward(&m, 0) == DG_OK);
@@ -180,7 +180,7 @@ static void check_backward(void)
     DG_REFUSED(dg_recipe_for(&m, &recipe), DG_USAGE, "8 x 8 x 5");
 }
 
-/* Checks the model file of a published network: layers with weights, number of weights, and number of lines. */
+/* Checks the number of layers with weights and the number of weights of a published network. */
 static void check_trunk(const char *path, int layers, size_t weights)
 {
     if (!DG_WORKS(dg_model_read(path, &m))) return;
@@ -203,7 +203,7 @@ static void check_trunk(const char *path, int layers, size_t weights)
     DG_CHECKF(lines < 160, "%s has %d lines", path, lines);
 }
 
-/* A damaged model file never crashes the parser, and an accepted one can be planned. */
+/* A damaged model file must not crash the parser. If it is accepted, planning it must not crash. */
 static void check_damaged(const char *path)
 {
     static dg_model damaged;
@@ -236,12 +236,12 @@ static void check_damaged(const char *path)
     DG_CHECKF(taken > 100 && taken < 2900 && planned > 100, "%s: %u taken, %u planned", path, taken, planned);
 }
 
-/* Pooling: output sizes rounded down as in PyTorch, a default stride of one window side, and invalid windows. */
+/* Compares output sizes of pooling with PyTorch. */
 static void check_pool(void)
 {
     static const struct {
         const char *keys;
-        int side; /* side of the pooled output for 13 x 13 images; 0: refused */
+        int side; /* of the output for 13 x 13 images, or 0 if the parser refuses the layer */
     } pools[] = {{"kernel = 2\n", 6},
                  {"kernel = 3\nstride = 2\n", 6},
                  {"kernel = 3\nstride = 2\npad = 1\n", 7},
@@ -261,12 +261,12 @@ static void check_pool(void)
     }
 }
 
-/* Output sizes of resampling, and invalid keys. A layer with op = resample inherits no key. */
+/* A layer with op = resample must not inherit keys from [C]. */
 static void check_resample(void)
 {
     static const struct {
         const char *keys, *in;
-        int side; /* side of the resampled output; 0: refused */
+        int side; /* of the output, or 0 if the parser refuses the layer */
     } layers[] = {
         {"scale = 2\n", "13", 26},    {"scale = 0.5\n", "14", 7}, {"scale = 0.5\n", "13", 0},           {"", "14", 0},
         {"scale = 2\n", "512", 1024}, {"scale = 3\n", "14", 0},   {"scale = 2\nfilters = 3\n", "14", 0}};
@@ -285,7 +285,7 @@ static void check_resample(void)
     }
 }
 
-/* A pooling layer reads window, stride and padding only from its own section. A heading may be indented. */
+/* A pooling layer takes kernel, stride and pad only from its own section. A heading may be indented. */
 static void check_sections(void)
 {
     DG_WORKS(parse("stride = 1\npad = 1\n[C.1]\n[C.2]\nop = max_pool\nkernel = 2\n"
@@ -310,7 +310,7 @@ int main(void)
     check_forward();
     check_backward();
     check_trunk("models/resnet50.cfg", 54, 23520842);
-    check_trunk("models/resnet50-imagenet.cfg", 54, 25557032); /* numbers of torchvision's resnet50 */
+    check_trunk("models/resnet50-imagenet.cfg", 54, 25557032); /* as torchvision's resnet50 */
     check_trunk("models/vgg16-cifar.cfg", 15, 14987210);
     check_pool();
     check_resample();

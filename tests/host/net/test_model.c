@@ -1,4 +1,4 @@
-/* Model files: built-in models, dcgan-SIZExCHANNELS, and errors with their line and key. */
+/* Tests model files: built-in models, dcgan-SIZExCHANNELS, and errors with their line and key. */
 #include "host/net/gan.h"
 #include "host/data/sides.h"
 #include "host/net/job.h"
@@ -10,7 +10,7 @@
 static const dg_recipe *recipe;
 static dg_model m;
 
-/* Parses the standard 16x16 model with `from` replaced by `to`. */
+/* Parses the standard 16x16 model after replacing `from` by `to`. */
 static dg_err parse_with(const char *from, const char *to)
 {
     static char text[DG_MODEL_TEXT_MAX], out[2 * DG_MODEL_TEXT_MAX];
@@ -43,8 +43,8 @@ static void check_builtin(const char *name, int size, int width, int layers)
     DG_CHECK(m.net[DG_D].layer[1].module == 2 && m.net[DG_G].layer[1].module == 3);
 }
 
-/* Replaces the value of a key in [G.1]. The parser accepts values in `good`. For values in `bad`, its message contains
- * the range `right`. Shape errors are ignored, because the parser checks keys first. */
+/* Changes the value of a key in [G.1]. The parser must accept values in `good` and refuse values in `bad` with the
+ * range `right`. Other errors are ignored for values in `good`. */
 static void range(const char *key, const char *was, const char *good, const char *bad, const char *right)
 {
     char from[64], to[64];
@@ -101,7 +101,7 @@ static void ranges(void)
             "repeat_from = latent: must be a layer of this network");
 }
 
-/* In a network with L residual blocks, the first two convolutions of each block have gain = L^(-1/4). */
+/* In networks with L residual blocks, the first two convolutions of each block have gain = L^(-1/4). */
 static void check_gains(const char *name)
 {
     for (int net = 0; net < 2; net++) {
@@ -116,8 +116,8 @@ static void check_gains(const char *name)
     }
 }
 
-/* The models bilinear, residual and r3gan have gradient penalties instead of norms, and no tanh in the last layer.
- * Models whose name ends with -spectral have spectral norm in all layers of D with weights. */
+/* The models bilinear, residual and r3gan have no norms. Models with suffix -spectral have spectral norm in all
+ * layers of D with weights. */
 static void check_no_norm(const char *name)
 {
     static dg_model spectral;
@@ -133,7 +133,8 @@ static void check_no_norm(const char *name)
     DG_CHECK(m.net[DG_G].layer[m.net[DG_G].layers - 1].act == DG_ACT_NONE && !dg_net_check_tangent(&m, DG_D));
 }
 
-/* Compares dcgan-SIZExCHANNELS for every permitted side with the built-in model of equal shape, layer by layer. */
+/* Compares models dcgan-SIZExCHANNELS with built-in models of the same shape, layer by layer. Every permitted size
+ * must have a model. */
 static void test_shapes(void)
 {
     static const struct {
@@ -154,7 +155,7 @@ static void test_shapes(void)
             }
         }
     }
-    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) { /* -spectral changes only the norm of D */
+    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) { /* only the norm of D differs */
         char name[64];
         snprintf(name, sizeof name, "%s-spectral", pair[i].shape);
         DG_CHECKF(dg_model_read(pair[i].shape, &other) == DG_OK && dg_model_read(name, &m) == DG_OK, "%s",
@@ -210,7 +211,6 @@ static void test_shapes(void)
         DG_CHECKF(dg_model_read(*bad, &m) == DG_USAGE && strstr(dg_message(), *bad), "%s: %s", *bad, dg_message());
 }
 
-/* A model text with too many keys, characters, lines or bytes is refused. */
 static void test_too_much(void)
 {
     static char many[4096], line[256], text[2 * DG_MODEL_TEXT_MAX];
@@ -261,7 +261,7 @@ int main(void)
     while (dg_model_builtin(n)) n++;
     DG_CHECK(n >= 4);
 
-    /* every image size, 1 and 3 channels, odd numbers of filters */
+    /* all image sizes, 1 and 3 channels, odd numbers of filters */
     static char text[DG_MODEL_TEXT_MAX];
     for (int size = 16; size <= 256; size *= 2)
         for (int channels = 1; channels <= 3; channels += 2) {
@@ -278,7 +278,7 @@ int main(void)
                         "filters = 8\nkernel = 6\nstride = 1\npad = 1") == DG_OK);
     DG_CHECK(parse_with("act = leaky", "act = leaky\nslope = 0.3") == DG_OK && m.net[DG_D].layer[0].slope == 0.3);
 
-    /* defaults: channels = 3, latent = 100, stride, pad, norm and act */
+    /* Missing keys have defaults. */
     DG_CHECK(parse_with("channels = 3\nlatent = 10\n", "") == DG_OK && m.channels == 3 && m.latent == 100);
     DG_CHECK(parse_with("pad = 1\nnorm = none\nact = leaky", "act = leaky") == DG_OK && m.net[DG_D].layer[0].pad == 1);
     const int norm = parse_with("stride = 1\npad = 0\nnorm = batch\nact = relu", "pad = 0")
@@ -315,7 +315,7 @@ int main(void)
     mistake("norm = none\nact = none", "norm = none\nact = relu", "[D.3] ");
     static const char *const vectors[] = {"[D.3]\nop = dense\nfilters = 4\n", "[D.4]\nop = dropout\n", NULL};
     char layers[200] = "";
-    for (int i = 0; vectors[i]; i++) { /* the output of a dense layer is a vector, also after dropout */
+    for (int i = 0; vectors[i]; i++) { /* the output is a vector */
         strcat(layers, vectors[i]);
         char to[240], said[80];
         snprintf(to, sizeof to, "%s[D.%d]\nop = resample\nscale = 2\n[D.%d]\n", layers, i + 4, i + 5);

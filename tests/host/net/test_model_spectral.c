@@ -1,5 +1,5 @@
-/* Replaces the norm of a discriminator in a model text. Existing norms are removed in D only, every layer of D gets a
- * line with the new norm, and the model's name is replaced everywhere. */
+/* Replaces the norm of a discriminator in a model text. Every layer of D gets the new norm, and the model gets a new
+ * name. */
 #include "host/net/model.h"
 #include "test.h"
 
@@ -30,7 +30,7 @@ static void test_lines(void)
                   "row %zu: %s", i, out);
 }
 
-/* With norm = none, layers of D have start = gain and, except the last, a bias. Keys with other values are removed. */
+/* With norm = none, each layer of D gets start = gain and, except the last, a bias. */
 static void test_none(void)
 {
     static const char text[] = "[D]\nbias = no\nstart = zero\n[D.1]\nnorm = batch\nstart = gain\ngain = "
@@ -46,7 +46,7 @@ static void test_without_a_discriminator(void)
     DG_CHECKF(strstr(dg_message(), "discriminator"), "%s", dg_message());
 }
 
-/* The longest model text that fits leaves one byte for its NUL. */
+/* The longest text that fits leaves one byte for the NUL. */
 static void test_length(void)
 {
     static char text[DG_MODEL_TEXT_MAX + 1];
@@ -60,7 +60,7 @@ static void test_length(void)
         DG_CHECKF(n <= most ? e == DG_OK && strlen(out) == n + heading : e == DG_USAGE, "%zu bytes: %d", n, (int)e);
         DG_CHECK(n <= most || strstr(dg_message(), "the text of the model file is too long"));
     }
-    /* a line that does not fit is an error and is not truncated */
+    /* A line that does not fit is not truncated. */
     memset(text, 'x', DG_MODEL_TEXT_MAX);
     memcpy(text, head, strlen(head));
     snprintf(text + DG_MODEL_TEXT_MAX - 12, 12, "\n[D.2]\n");
