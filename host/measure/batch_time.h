@@ -25,7 +25,7 @@ typedef struct {
 
     long steps; /* steps per round, or 0 if time limits measurements */
     dg_room room;
-    dg_machine machine; /* peak FLOP/s, measured once per batch size; the highest value counts */
+    dg_machine machine; /* highest measured peak FLOP/s */
     dg_nvml *nvml;      /* NULL: NVML is not available */
     dg_busy load;
     double began;
@@ -37,8 +37,8 @@ typedef struct {
     int ahead; /* steps that are launched together */
 } dg_batch_trial;
 
-/* Build a network for this batch size within the memory b->room, and run some steps to warm up. why: "", or the reason
- * why the network does not fit; in this case do not close t. Returns DG_NUMBERS if values are not finite. */
+/* Build a job for this batch size within the memory b->room, and run some steps to warm up. If the job does not fit,
+ * set why to the reason and leave t closed; otherwise set why to "". Returns DG_NUMBERS if a metric is not finite. */
 dg_err dg_batch_open(dg_batch_trial *t, dg_batch_bench *b, int batch, char why[160]);
 void dg_batch_close(dg_batch_trial *t);
 

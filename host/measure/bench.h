@@ -1,7 +1,7 @@
 /* Measurements of `dcgan bench` and `dcgan profile`: peak rates of the machine, and times of the training step, as a
  * whole and op by op. `bench` prints the whole step and sums per kind of op. `profile` prints every op with its
- * predicted time. Peak FLOP/s are measured in every round, between steps, because clocks and other programs change the
- * machine's speed. Percentages are relative to the highest measured peak. */
+ * predicted time. Percentages are relative to the highest measured peak FLOP/s. The peak is measured in every round,
+ * because the machine's speed varies. */
 #ifndef DG_BENCH_H
 #define DG_BENCH_H
 
@@ -22,11 +22,10 @@ typedef struct {
     const char *kind;
     const dg_variant *variant;
     double flops, bytes;
-    dg_timing ms; /* measured times of the op; n = 0: not measured */
+    dg_timing ms; /* n = 0: not measured */
     dg_prediction predicted;
 } dg_bench_op;
 
-/* Predicted cost of a launch on a GPU. */
 typedef struct {
     int op;
     dg_launch_cost cost;
@@ -35,21 +34,21 @@ typedef struct {
 typedef struct {
     char model[64];
     int batch, ops;
-    int kernels, chain;  /* kernels per step; kernels in the longest dependent chain (CPU: ops) */
-    int in_flight;       /* steps enqueued together for timing */
-    double flops, bytes; /* per step; flops of convolutions are those of direct convolutions with padding */
-    double predicted_us; /* predicted step time: the sum over all ops, ignoring concurrency */
+    int kernels, chain; /* number of kernels (CPU: ops) per step, and in the longest dependent chain */
+    int in_flight;
+    double flops, bytes; /* per step; a convolution counts as a direct convolution with padding */
+    double predicted_us; /* sum over all ops, ignoring concurrency */
     dg_timing step;
     dg_bench_op *op;
-    dg_bench_launch *launch; /* launches in order of execution; NULL on a CPU */
+    dg_bench_launch *launch; /* in order of execution; NULL on a CPU */
     int launches;
 } dg_bench_model;
 
-/* Time training steps on random images in `rounds` rounds, as whole steps and op by op. Between steps, measure the peak
- * FLOP/s. Returns DG_NUMBERS if a step computed values that are not finite, because its time is invalid. */
+/* Time training steps on random images, as whole steps and op by op, and measure the peak FLOP/s between them. Returns
+ * DG_NUMBERS if a metric is not finite. */
 dg_err dg_bench_measure(dg_bench_model *r, dg_machine *m, const dg_model *model, int batch, int rounds, dg_backend *b);
 
-/* Fill r with the times that the cost model predicts for machine m, without measurements. */
+/* Fill r with the times that the cost model predicts for machine m. */
 dg_err dg_bench_predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p, const char *model, int batch);
 void dg_bench_free(dg_bench_model *r);
 

@@ -35,7 +35,6 @@ static void add_op(cJSON *list, const dg_machine *m, const dg_bench_op *o)
     cJSON_AddItemToArray(list, row);
 }
 
-/* Write the kernels of a launch, each with its kinds of blocks (dg_cost_part), for scripts/ptx-count. */
 static void add_launch(cJSON *list, const dg_bench_model *r, const dg_bench_launch *l)
 {
     for (int k = 0, i = 0; i < l->cost.parts; k++) {

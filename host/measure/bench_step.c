@@ -76,7 +76,7 @@ dg_err dg_bench_predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p
     return e ? e : predict(r, m, p);
 }
 
-/* Returns the number of steps in about 20 ms, because one launch and synchronisation costs more than a step. */
+/* Returns the number of steps that take about 20 ms, to amortise launches and synchronisation. */
 static int steps_at_once(double ms)
 {
     const double n = ms > 0 ? 20 / ms : DG_TRIAL_STEPS;

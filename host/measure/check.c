@@ -21,7 +21,8 @@ void *dg_check_memory(const dg_job *job, const dg_row *r)
     return r->kind == DG_OUTSIDE ? r->outside : (char *)job->arena.base + r->offset;
 }
 
-/* Returns the number of bytes that an op uses, from the start of the operand's row. Optimizers also use later rows. */
+/* Returns the number of bytes, from the start of the operand's row, that an op uses. An optimizer's operand extends
+ * into later rows. */
 size_t dg_check_bytes(const dg_op *op, int operand, const dg_row *r)
 {
     if (r->kind == DG_STATE) return r->bytes;
@@ -115,7 +116,6 @@ static dg_err both(checker *c)
     return dg_op_limits(&(dg_op_values){{c->op[0], c->op[1]}, c->operand, c->operands, c->eps});
 }
 
-/* Returns DG_FAILED if an operand's difference exceeds its limit. *worst: largest ratio of difference to limit. */
 static dg_err compare(const checker *c, const dg_check_operand *o, double *worst)
 {
     const dg_op *op = c->op[1];

@@ -1,4 +1,4 @@
-/* Compares fused launches with the ops that these launches replace. */
+/* Compares fused launches with the unfused ops. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static const dg_op *same_op(const dg_plan *p, const char *name)
     return NULL;
 }
 
-/* True for rows whose values differ in a fused plan: the result and the scratch of a fused op norm_act_dx. */
+/* True for the result and the scratch of op norm_act_dx, because fusion changes their values. */
 static bool differs(const dg_plan *fused, int row)
 {
     for (int i = 0; i < fused->ops; i++)
@@ -54,7 +54,6 @@ static bool pair_of(const sides *s, const dg_op *fused, int k, pair *out)
     return true;
 }
 
-/* Expand the bf16 values at the start of `host` to fp32 in place, because the unfused ops store fp32 (fused.h). */
 static void widen(void *host, size_t bytes)
 {
     for (size_t i = bytes / sizeof(float); i-- > 0;) {
@@ -83,8 +82,8 @@ static dg_err fetch(const sides *s, int side, const pair *p, void *host)
     return e;
 }
 
-/* Copy from one job to the other the arena rows that an op reads or overwrites. If the fused job stores a row rounded,
- * both jobs receive rounded values, so that this rounding causes no difference. */
+/* Copy the arena rows that an op reads or overwrites to the fused job. If that job stores a row in bf16, round the
+ * values in both jobs, so that rounding causes no difference. */
 static dg_err hand_over(const sides *s, const dg_op *fused)
 {
     dg_err e = DG_OK;
@@ -106,7 +105,6 @@ static dg_err hand_over(const sides *s, const dg_op *fused)
     return e;
 }
 
-/* Euclidean distance of two tensors divided by the norm of the first one; NaN if a tensor contains NaN. */
 static double distance(const dg_row *row, size_t bytes, const void *want, const void *got)
 {
     if (row->type == DG_U8 || row->type == DG_I32) return memcmp(want, got, bytes) ? INFINITY : 0;
@@ -144,7 +142,7 @@ static dg_err compare(const sides *s, const dg_launch *l, const dg_op *fused, do
     return e;
 }
 
-/* True if the launch reads a gradient that was rounded twice: by an earlier launch, and by the check. */
+/* True if the launch reads a gradient that an earlier launch rounded and hand_over rounded again. */
 static bool reads_rounded_twice(const dg_plan *fused, const dg_launch *l)
 {
     for (int i = l->first; i < l->first + l->count; i++)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* These declarations match NVIDIA's nvml.h; all NVML functions return 0 for success. */
+/* Layout of NVIDIA's nvmlUtilization_t. NVML functions return 0 for success. */
 typedef struct {
     unsigned int gpu, memory;
 } utilisation;
@@ -15,7 +15,7 @@ struct dg_nvml {
     int (*rates)(void *device, utilisation *out);
 };
 
-/* POSIX returns a function's address as a void *, which ISO C cannot cast to a function pointer. */
+/* memcpy, because ISO C has no cast from void * to a function pointer */
 static void find(void *library, const char *name, void *function)
 {
     void *at = dlsym(library, name);

@@ -1,11 +1,12 @@
-/* GPU utilisation from NVML, the driver's library, which is opened at run time. Utilisation is the percentage of the
- * last 1/6 to 1 second in which at least one kernel ran, however few SMs it used. */
+/* GPU utilisation from NVML, a library of the GPU driver that is opened at run time. Utilisation is the percentage of
+ * time in which at least one kernel ran. NVML averages over 1/6 to 1 second. */
 #ifndef DG_NVML_H
 #define DG_NVML_H
 
 typedef struct dg_nvml dg_nvml;
 
-/* Open NVML for the GPU at PCI bus id `bus` ("0000:3b:00.0"). NULL: failure, with the reason (static text) in *why. */
+/* Open NVML for the GPU at PCI bus id `bus` ("0000:3b:00.0"). On failure, return NULL and set *why to the reason
+ * (static text). */
 dg_nvml *dg_nvml_open(const char *bus, const char **why);
 void dg_nvml_close(dg_nvml *n);
 

@@ -59,7 +59,6 @@ dg_err dg_trial_rewind(dg_trial *t)
     return dg_job_put_state(&t->job, &s);
 }
 
-/* Wait for n steps from step t->step on. Returns DG_NUMBERS if values are not finite, because the time is invalid. */
 static dg_err finish(dg_trial *t, int n)
 {
     dg_metrics m[DG_TRIAL_STEPS];

@@ -6,7 +6,7 @@
 
 typedef struct {
     dg_job job;
-    void *data, *perm; /* images and their order; dg_trial_open repeats one batch DG_TRIAL_STEPS times */
+    void *data, *perm; /* dataset records, and their order */
     uint64_t step;
 } dg_trial;
 
@@ -15,7 +15,7 @@ enum { DG_TRIAL_STEPS = 128 };
 typedef struct {
     const uint8_t *pixels;
     int count;
-    const int32_t *order; /* (steps) image index per position of the epoch */
+    const int32_t *order; /* (steps * batch size) image indices */
     int steps;
 } dg_trial_images;
 
@@ -27,14 +27,13 @@ dg_err dg_trial_build(dg_trial *t, const dg_model *m, const dg_job_options *o, d
 dg_err dg_trial_open(dg_trial *t, const dg_model *model, int batch, dg_backend *b);
 void dg_trial_close(dg_trial *t);
 
-/* Run n <= DG_TRIAL_STEPS steps, enqueued together as in training; *ms: time per step. Returns DG_NUMBERS if a step
- * computed values that are not finite, because its time is invalid. */
+/* Run n <= DG_TRIAL_STEPS steps, enqueued together. *ms: time per step. Returns DG_NUMBERS if a metric is not
+ * finite. */
 dg_err dg_trial_steps(dg_trial *t, int n, double *ms);
 
 /* Run one training step op by op. ms[i]: time of op i of plan "train". */
 dg_err dg_trial_ops(dg_trial *t, double *ms);
 
-/* Set the trial back, so that the next step reads images from the start of the epoch. */
 dg_err dg_trial_rewind(dg_trial *t);
 
 #endif

@@ -10,8 +10,11 @@
 #include "core/base/sort.h"
 #include "core/tune/tune.h"
 
-enum { QUICK = 2, FINAL = 8 }; /* QUICK: runs per choice in the first pass; FINAL: choices per group timed again */
-#define CLEARLY 0.98           /* max time of a new choice, relative to the current choice */
+enum {
+    QUICK = 2, /* runs per choice in the first pass */
+    FINAL = 8  /* choices per group that are timed again */
+};
+#define CLEARLY 0.98 /* max ratio of a new choice's time to the current choice's time */
 
 typedef struct {
     dg_tune tune;
@@ -38,7 +41,7 @@ typedef struct {
 
 static bool stopped(const tuner *s) { return s->o->stop && *s->o->stop; }
 
-/* True after a deadline if at least one op or choice has been tried (done > 0). */
+/* True after a deadline, but false while no op or choice is done. */
 static bool late(const tuner *s, double until, int done)
 {
     return done > 0 && ((until > 0 && dg_clock() >= until) || (s->end > 0 && dg_clock() >= s->end));
@@ -53,7 +56,7 @@ static void range_of(const char *name, double *lo, double *hi)
     if (!strcmp(name, "v")) *lo = 0, *hi = 1e-3; /* Adam's second moment */
 }
 
-/* Fill an operand, input or output, with random numbers, so that a missing write shows as a difference. */
+/* Fill an operand with random numbers. Outputs are filled as well, so that a missing write is detected. */
 static dg_err fill_operand(const tuner *s, const dg_op *op, int operand, const dg_row *r, uint64_t stream)
 {
     const dg_job *job = &s->trial->job;
@@ -117,7 +120,6 @@ static dg_err time_choice(const tuner *s, const dg_op *op, choice *c, int n)
     return DG_OK;
 }
 
-/* Add op and choice to the message of e, an error after which the device is unusable. */
 static dg_err failed(dg_err e, const dg_op *op, const dg_tune *tune)
 {
     char text[256];
@@ -127,7 +129,7 @@ static dg_err failed(dg_err e, const dg_op *op, const dg_tune *tune)
 static dg_err list_choices(tuner *s, const dg_op *op)
 {
     dg_tune *all = malloc(DG_VARIANT_LIST * sizeof *all);
-    size_t unused = 0, total = 0, most = s->b->scratch(s->b, op); /* the list may lack the current choice */
+    size_t unused = 0, total = 0, most = s->b->scratch(s->b, op); /* `all` may lack the current choice */
     if (!all) return dg_fail(DG_DEVICE, "out of memory for the variants of %s that are timed", op->name);
     dg_err e = s->b->memory(s->b, &unused, &total);
     const int n = s->b->choices(s->b, op, all, DG_VARIANT_LIST);
@@ -158,7 +160,7 @@ static void note_wrong(dg_tuned *t, const dg_tune *tune)
         snprintf(t->first_wrong, sizeof t->first_wrong, "%.60s: %.90s", row ? row + 3 : text, dg_message());
 }
 
-/* After DG_DEVICE, which means a refused launch, tuning continues. Any other error ends tuning. */
+/* Tuning continues after DG_DEVICE, which means a refused launch. Other errors end tuning. */
 static dg_err survived(const tuner *s, dg_tuned *t, const dg_tune *tune, dg_err e)
 {
     if (e != DG_DEVICE) return failed(e, &t->op, tune);
@@ -169,8 +171,8 @@ static dg_err survived(const tuner *s, dg_tuned *t, const dg_tune *tune, dg_err 
 
 static int common_divisor(int a, int b) { return b ? common_divisor(b, a % b) : a; }
 
-/* Time each choice once, until the deadline. The order has large strides, because neighbours in the list are similar.
- * *looked: number of timed choices. Timed choices move to the start of the list, fastest first. */
+/* Time each choice, until the deadline. The order has large strides, because neighbours in the list are similar. Then
+ * move the timed choices to the start of the list, fastest first. *looked: number of timed choices. */
 static dg_err look(tuner *s, double until, dg_tuned *t, int *looked)
 {
     int step = 1 + (int)(0.618 * s->choices);
@@ -206,8 +208,8 @@ static dg_err judge(tuner *s, const dg_op *op, const dg_tune *tune)
     return e && e != DG_FAILED ? failed(e, op, tune) : e;
 }
 
-/* Time groups of FINAL choices again, the fastest group first, until a group has a correct choice. Then select
- * the group's fastest correct choice. *right: a correct choice was found. */
+/* Time groups of FINAL choices again, until a group has a correct choice. Select the fastest correct choice of that
+ * group. *right: true if a correct choice was found. */
 static dg_err pick(tuner *s, const dg_op *op, int looked, dg_tuned *t, bool *right)
 {
     dg_err e = DG_OK;
@@ -250,7 +252,7 @@ static dg_err measure_before(tuner *s, const dg_op *op, dg_tuned *t, bool *right
     return e == DG_FAILED ? DG_OK : e;
 }
 
-/* Tune one op. until: deadline of the first pass over the choices, 0: none. *found: a correct choice exists. */
+/* Tune one op. until: deadline of the first pass over the choices, 0: none. *found: true if a correct choice exists. */
 static dg_err tune_op(tuner *s, const dg_op *op, double until, dg_tuned *t, bool *found)
 {
     bool before = false, right = false;

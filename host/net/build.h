@@ -1,5 +1,5 @@
-/* Builds plans from networks: arena rows (tensors) of parameters, and the ops of a forward and a backward pass through
- * all layers. Each layer kind (host/net/layers) appends its own ops. */
+/* Builds plans from networks: arena rows of parameters, and the ops of forward and backward passes. Each layer kind
+ * (host/net/layers) appends its own ops. */
 #ifndef DG_BUILD_H
 #define DG_BUILD_H
 
@@ -21,23 +21,23 @@ typedef struct {
     int average[DG_LAYER_PARAMETERS]; /* EMA of weights, or running statistics of the averaged network */
 } dg_layer_rows;
 
-/* Activations of one layer that the backward pass reads. */
+/* Tensors of one layer, for its backward pass. */
 typedef struct {
-    dg_view in, add, out; /* add: output of the layer that dg_layer.add names, if any */
+    dg_view in, add, out; /* add: output of layer dg_layer.add, if any */
     int saved[DG_LAYER_SAVED];
-    dg_view grad; /* gradient of the convolution's or the pool's output, before bias; set by the backward pass */
+    dg_view grad; /* gradient before the bias; set by the backward pass */
 } dg_layer_pass;
 
-/* A forward pass through a network: the arguments and the results of dg_forward. */
+/* Arguments and results of dg_forward. */
 typedef struct {
     int net, N;
-    int groups;  /* equal parts of the batch, each with its own batch statistics */
-    bool frozen; /* evaluation mode: batch norm reads its running statistics */
-    int order;   /* index of the pass in the step: selects random numbers; spectral norm is updated in pass 0 */
+    int groups;             /* the batch has this number of equal parts with separate batch statistics */
+    bool frozen;            /* evaluation mode: batch norm reads its running statistics */
+    int order;              /* index of the pass in the step, for random numbers; pass 0 updates spectral norm */
     const double *momentum; /* momentum of running statistics; NULL: PyTorch's default, 0.1 */
     const char *suffix;
     dg_view in;
-    dg_view target; /* output of the last layer; if its row is -1, dg_forward allocates a row */
+    dg_view target; /* output of the last layer; row -1: dg_forward allocates a row */
     dg_view out;
     dg_layer_pass layer[DG_MAX_LAYERS];
 } dg_pass;
@@ -47,16 +47,16 @@ typedef struct {
     dg_arena *arena;
     dg_plan *plan;
     dg_type real;
-    int first; /* index of the arena's first network; 0 if the arena has all networks */
+    int first; /* index of the first network in the arena */
     int state;
-    bool weights_first; /* weights are stored before biases and norms, because weight decay applies to the first rows */
+    bool weights_first; /* store weights before biases and norms, because weight decay applies to leading rows */
     bool moment[2];
     bool averaged;
     dg_layer_rows rows[DG_MAX_NETS][DG_MAX_LAYERS];
 } dg_builder;
 
-/* Append the arena rows of all parameters of a network. If train is set, also append rows of gradients and moments.
- * Weights, gradients and moments are each contiguous and in equal order, so that one op can update all weights. */
+/* Append the arena rows of a network's parameters, and with `train` those of gradients and moments. Weights, gradients
+ * and moments are each contiguous and in equal order, so that one op updates all weights. */
 void dg_build_parameters(dg_builder *b, int net, bool train);
 
 /* Append the ops of a forward pass; sets p->out and p->layer. */
@@ -70,7 +70,7 @@ dg_view dg_backward(dg_builder *b, dg_pass *p, dg_view dy, unsigned want);
 /* A tangent pass (penalty.h) computes directional derivatives and weight gradients. Each layer multiplies the tangents
  * of its inputs by its weights, without bias, then by the slopes of its activation. */
 typedef struct {
-    dg_pass *pass;   /* forward pass on which dg_backward ran, from gradients of 1 and with DG_WANT_INPUT */
+    dg_pass *pass;   /* forward pass, after dg_backward with DG_WANT_INPUT and dy = 1 */
     dg_view slopes;  /* (N): gradient of the loss with respect to each logit */
     dg_view in, add; /* tangents of the current layer's inputs */
 } dg_tangent;
@@ -81,10 +81,11 @@ dg_view dg_tangent_pass(dg_builder *b, dg_tangent *t, dg_view v);
 /* Returns DG_USAGE if a layer has no tangent: batch norm, max pooling, or an activation with a curve. */
 dg_err dg_net_check_tangent(const dg_model *m, int net);
 
-/* Returns DG_USAGE if no later layer reads a layer's output, because no gradient would reach that layer's weights. */
+/* Returns DG_USAGE if no layer reads the output of a layer before the last. */
 dg_err dg_net_check_backward(const dg_model *m, int net);
 
-/* Returns DG_USAGE if an activation of `images` images, or a weight tensor, has more than DG_TENSOR_VALUES values. */
+/* Returns DG_USAGE if a weight tensor, or an activation for batch size `images`, has more than DG_TENSOR_VALUES
+ * values. */
 dg_err dg_net_check_values(const dg_model *m, int net, double images);
 
 /* Build the plan of a forward pass in evaluation mode with batch size N, without allocating the arena. */

@@ -96,7 +96,6 @@ dg_op *dg_build_add(dg_builder *b, const dg_pass *p, const char *whose, const ch
     return op;
 }
 
-/* Accumulate gradients of a tensor in `to`: store the first gradient, append an op to add each later one. */
 static void join(dg_builder *b, const dg_pass *p, dg_view *to, dg_view more, const char *of, dg_shape shape)
 {
     if (more.row < 0) return;

@@ -100,7 +100,6 @@ static void train_plan(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     dg_add_advance(job, plan, B);
 }
 
-/* Add the arena rows that the host writes before plan "test": dataset records, their order, and a zeroed step state. */
 static void test_rows(dg_job *job, int N)
 {
     dg_arena *a = &job->arena;

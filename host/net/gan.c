@@ -1,4 +1,4 @@
-/* The GAN recipe except its training step (gan_step.c): checks of the networks, plans of sampling, table of metrics. */
+/* The GAN recipe without its training step (gan_step.c): network checks, sampling plans and metrics. */
 #include "host/net/gan.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 static const dg_view nothing = {-1, 0};
 
-/* Refuse spectral norm in G, because EMA, sampling and export read G's weights without the division by sigma. */
+/* Refuse spectral norm in G, because EMA, sampling and export use G's stored weights without dividing by sigma. */
 static dg_err check_norms(const dg_model *m, const dg_net *g)
 {
     for (int i = 0; i < g->layers; i++)
@@ -37,7 +37,6 @@ static dg_err check_end(const dg_model *m, int net, const dg_layer *last)
     return DG_OK;
 }
 
-/* Returns DG_USAGE unless G maps latent vectors to images, D maps images to one logit, and both can be trained. */
 static dg_err check_model(const dg_model *m)
 {
     if (m->input != DG_INPUT_SIGNED || m->classes)
@@ -59,7 +58,6 @@ static dg_err check_model(const dg_model *m)
     return DG_OK;
 }
 
-/* A builder whose plans read the averages (EMA) of G's weights and statistics instead of the current values. */
 static dg_builder with_averages(const dg_builder *b, dg_plan *plan)
 {
     dg_builder averaged = *b;
@@ -71,8 +69,8 @@ static dg_builder with_averages(const dg_builder *b, dg_plan *plan)
     return averaged;
 }
 
-/* Build the plan that recomputes batch norm statistics for the averaged weights, as means over BATCHES batches of z.
- * Every run of this plan draws equal z. The first batch has momentum 1, which overwrites the old statistics. */
+/* Build the plan that recomputes the batch norm statistics for the averaged weights. Each run draws the same z.
+ * Momentum 1 / (k + 1) makes the statistics means over BATCHES batches. */
 static void statistics_plan(const dg_builder *all, dg_job *job)
 {
     enum { BATCHES = 8 };
@@ -257,7 +255,6 @@ void dg_gan_z(float *z, int latent, uint64_t seed, uint64_t image)
     }
 }
 
-/* The recipe without gradient penalties omits the last two metrics and the last plot of the tables. */
 #define RECIPE(fewer_metrics, fewer_plots)                                                                     \
     .name = "GAN", .nets = 2, .net = {[DG_G] = {'G', "generator", 1}, [DG_D] = {'D', "discriminator", 3}},     \
     .exported = DG_G, .metrics = METRICS - (fewer_metrics), .metric = metrics, .plots = PLOTS - (fewer_plots), \

@@ -1,10 +1,9 @@
-/* The training step of a GAN (Radford et al. 2016, PyTorch's example dcgan), as a list of ops. The list of ops is built
- * once; each step runs this list. Comments in dg_gan_step are PyTorch equivalents of the ops that follow. B is the
- * batch size, criterion is the loss of --loss, and both networks are in train mode. Differences from the PyTorch
- * example:
- *   - One batch of 2B: real images, then samples, in two groups with separate batch statistics.
+/* The training step of a GAN (Radford et al. 2016, PyTorch's example dcgan), as a list of ops. Comments in dg_gan_step
+ * are PyTorch equivalents of the ops that follow. B is the batch size, criterion is the loss of --loss, and both
+ * networks are in train mode. Differences from the PyTorch example:
+ *   - D processes one batch of 2B, real images and then samples, in two groups with separate batch statistics.
  *   - No zero_grad(): ops overwrite gradients. One op updates all weights of a network.
- *   - Instead of fake.detach(), D's backward pass computes only gradients of weights (with a penalty: penalty.h). */
+ *   - Instead of fake.detach(), D's backward pass computes only weight gradients (unless penalised: penalty.h). */
 #include "host/net/gan_step.h"
 
 #include "core/base/rng.h"
@@ -61,18 +60,17 @@ static const dg_view nothing = {-1, 0};
 
 static dg_view from(dg_view v, int64_t elements) { return (dg_view){v.row, v.offset + elements}; }
 
-/* Operands and metrics of one of the three losses of a training step. n: number of logits. */
 typedef struct {
     const char *part;
     dg_view logit, dlogit;
-    dg_view other; /* logits that a paired loss (gan_losses.h) compares `logit` with */
+    dg_view other; /* logits of the other images, for a paired loss (gan_losses.h) */
     int n;
-    bool real; /* target: 1, else dg_loss_info.low */
+    bool real; /* true: target 1; false: target dg_loss_info.low */
     bool of_g;
     int loss, prob; /* metric indices */
 } loss_part;
 
-/* loss = criterion(logit, target); dlogit = the gradient of loss with respect to logit */
+/* loss = criterion(logit, target); dlogit = d loss / d logit */
 static void add_loss(dg_job *job, dg_plan *plan, const loss_part *s)
 {
     const dg_loss_info *l = &dg_losses[job->o.loss];
@@ -91,8 +89,8 @@ static void add_loss(dg_job *job, dg_plan *plan, const loss_part *s)
     dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
 }
 
-/* logit_real = D(augment(x)) with the updated D, for a paired loss of G. No backward pass follows this forward pass of
- * D. Momentum 0 keeps D's running statistics, which this step has already updated with x. */
+/* logit_real = D(augment(x)) with the updated D, without a backward pass; for a paired loss of G. Momentum 0 keeps D's
+ * running statistics, because x has already updated them. */
 static dg_view see_real_again(dg_builder *b, dg_job *job, dg_view seen, int B)
 {
     static const double none = 0;
@@ -110,7 +108,7 @@ void dg_gan_step(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     dg_plan *plan = b->plan = &job->plan[role];
     dg_plan_begin(plan, &job->arena, dg_plan_role_name[role]);
 
-    /* x = next(loader); z = torch.randn(B, latent). x and fake are the two halves of tensor D.x. */
+    /* x = next(loader); z = torch.randn(B, latent). x and fake are views of tensor D.x. */
     const dg_view x = {dg_work_row(b, DG_D, (dg_shape){2 * B, S, S, C}, "D.x"), 0};
     const dg_view fake = from(x, (int64_t)B * S * S * C);
     const dg_view z = {dg_work_row(b, DG_G, (dg_shape){B, 1, 1, m->latent}, "G.z"), 0};
@@ -140,7 +138,7 @@ void dg_gan_step(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     else dg_backward(b, &d, dlogit, DG_WANT_WEIGHTS);
     dg_add_update(job, plan, DG_D, DG_BAD_D);
 
-    /* logit = D(augment(fake)), with the updated D and the step's samples */
+    /* logit = D(augment(fake)), with the updated D */
     const dg_view beside = see_real_again(b, job, seen, B);
     const dg_view again = dg_add_augment(b, job, fake, B, 1);
     d = (dg_pass){.net = DG_D, .N = B, .groups = 1, .order = 1, .suffix = ".g", .in = again, .target = nothing};
@@ -150,7 +148,7 @@ void dg_gan_step(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     dlogit.row = dg_work_row(b, DG_D, (dg_shape){B, 1, 1, 1}, "D.dlogit.g");
     add_loss(job, plan, &(loss_part){"g", d.out, dlogit, beside, B, true, true, DG_LOSS_G, DG_D_GZ2});
 
-    /* loss_g.backward(): through D (gradient of its input only), the augmentation and G; optimizer_g.step() */
+    /* loss_g.backward(), without D's weight gradients; optimizer_g.step() */
     const dg_view dx = dg_add_augment_dx(b, job, dg_backward(b, &d, dlogit, DG_WANT_INPUT), B, 1);
     dg_backward(b, &g, dx, DG_WANT_WEIGHTS);
     dg_add_update(job, plan, DG_G, DG_BAD_G);

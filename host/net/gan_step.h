@@ -7,30 +7,28 @@
 
 enum { DG_G = 0, DG_D = 1 };
 
-/* Append the op that draws N latent vectors into arena row z from this random stream. */
 dg_op *dg_add_noise(dg_job *job, dg_plan *plan, int z, int N, int stream);
 
 /* Append the augmentation of N images; returns D's input. order: number of the augmentation within the step, from 0. */
 dg_view dg_add_augment(dg_builder *b, dg_job *job, dg_view images, int N, int order);
 
-/* Append the backward op of the augmentation. Returns the gradient of the images from dy, the gradient of D's input. */
+/* Append the backward op of the augmentation. dy: gradient of D's input. Returns the gradient of the images. */
 dg_view dg_add_augment_dx(dg_builder *b, dg_job *job, dg_view dy, int N, int order);
 
 /* Indices into dg_metrics. Loss targets in parentheses are for loss bce. */
 enum {
     DG_LOSS_D_REAL, /* mean loss of D on real images (target 1) */
     DG_LOSS_D_FAKE, /* mean loss of D on samples (target 0) */
-    DG_LOSS_G,      /* mean loss of G, from the updated D on the step's samples (target 1) */
-    DG_D_X,         /* mean output of D in each loss above, scaled to 0..1: mean sigmoid(logit) with BCE (ops_gan.h) */
-    DG_D_GZ1,
-    DG_D_GZ2,
-    DG_BAD_G, /* number of non-finite weights after the update: of G, of D */
-    DG_BAD_D,
-    DG_R1, /* with --r1 or --r2: mean |dD / dimage|^2 over real images (DG_R2: over samples) */
-    DG_R2
+    DG_LOSS_G,      /* mean loss of G on samples, with the updated D (target 1) */
+    DG_D_X,         /* mean output of D on real images, scaled to 0..1 (ops_gan.h); with bce: sigmoid(logit) */
+    DG_D_GZ1,       /* like DG_D_X, on the samples of DG_LOSS_D_FAKE */
+    DG_D_GZ2,       /* like DG_D_X, on the samples of DG_LOSS_G */
+    DG_BAD_G,       /* number of non-finite weights of G after the update */
+    DG_BAD_D,       /* like DG_BAD_G, of D */
+    DG_R1,          /* with --r1 or --r2: mean |dD / dimage|^2 over real images */
+    DG_R2           /* like DG_R1, over samples */
 };
 
-/* Append a training step with batch size B to the job's plan `role`: DG_PLAN_TRAIN or DG_PLAN_TRAIN_SHORT. */
 void dg_gan_step(dg_builder *b, dg_job *job, dg_plan_role role, int B);
 
 #endif

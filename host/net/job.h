@@ -8,14 +8,18 @@
 #include "host/net/gan_losses.h"
 #include "host/net/recipe.h"
 
-/* Weight initialisation, drawn from Philox. DCGAN is N(0, 0.02), gamma N(1, 0.02) (Radford et al. 2016); NORMAL is N(0,
- * start_sigma), biases N(0, start_bias); HE is N(0, 2 / fan_in) (He et al. 2015); GLOROT is uniform within sqrt(6 /
- * (fan_in + fan_out)) (Glorot & Bengio 2010); TORCH is uniform within 1 / sqrt(fan_in), biases too. Else gamma is 1. */
-typedef enum { DG_START_DCGAN, DG_START_NORMAL, DG_START_HE, DG_START_GLOROT, DG_START_TORCH } dg_start;
+/* Weight initialisation. Unless stated, biases are 0 and gamma is 1. */
+typedef enum {
+    DG_START_DCGAN,  /* N(0, 0.02^2), gamma N(1, 0.02^2) (Radford et al. 2016) */
+    DG_START_NORMAL, /* N(0, start_sigma^2), biases N(0, start_bias^2) */
+    DG_START_HE,     /* N(0, 2 / fan_in) (He et al. 2015) */
+    DG_START_GLOROT, /* uniform within +- sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio 2010) */
+    DG_START_TORCH   /* weights and biases uniform within +- 1 / sqrt(fan_in) */
+} dg_start;
 
 /* Training-set statistics by which a model normalises or whitens input images. */
 typedef struct {
-    double mean[4], std[4]; /* for input = standard: statistics per channel of pixels in 0..1; std 0: unknown */
+    double mean[4], std[4]; /* for input = standard: per channel, of pixels in 0..1; std 0: unknown */
     dg_whitening *whitening;
 } dg_input_data;
 
@@ -27,33 +31,32 @@ struct dg_job_options {
     int rows;       /* images in the dataset */
     int window;     /* images per window of a streamed dataset (loader.h); 0: the whole dataset is in memory */
     bool train;     /* false: the job has no gradients and moments */
-    bool z_given;   /* for replay: the plan has no noise op, and the caller sets z before each step */
+    bool z_given;   /* no noise op: the caller sets z before each step (replay) */
     bool flip;
     dg_optimizer optimizer;
-    double beta1, beta2, eps; /* beta1 and beta2 are read by Adam only, eps by all optimizers but SGD */
+    double beta1, beta2, eps; /* beta1, beta2: Adam; eps: all optimizers except SGD */
     double momentum, rho;     /* SGD; Adadelta */
-    double decay;             /* L2 weight decay: decay * weight is added to the gradient; not with Adam */
+    double decay;             /* L2 weight decay, added to the gradient; not with Adam */
     double accumulator;       /* Adagrad: initial value of the sums of squared gradients */
     bool nesterov;
     double smoothing;
     dg_loss loss;
     double r1, r2;        /* factors of the gradient penalties of D (penalty.h) */
-    double ema;           /* decay of the EMA of G's weights (used for sampling); 0: no EMA, or ema_half_life sets it */
-    double ema_half_life; /* in images */
+    double ema;           /* decay of the EMA of G's weights; 0: ema_half_life applies */
+    double ema_half_life; /* half-life of the EMA in images; if 0 with ema 0: no EMA */
     int augment;
-    double augment_p; /* probability of each augmentation */
-    double schedule;  /* length of the cosine schedule in images; 0: no schedule, end values are ignored */
-    double lr_end, beta2_end, r1_end, r2_end; /* end values, 0: no change; lr_end: factor of each learning rate */
+    double augment_p;                         /* probability of each augmentation */
+    double schedule;                          /* length of the cosine schedule in images; 0: no schedule */
+    double lr_end, beta2_end, r1_end, r2_end; /* at the end of the schedule, 0: constant; lr_end is a factor */
     dg_start start;
     double start_sigma, start_bias;
     dg_input_data input;
-    bool run;     /* the job writes checkpoints: reserve host memory for a copy of the tensors */
+    bool run;     /* the job writes checkpoints, which need host memory for a copy of the tensors */
     bool apart;   /* tensors share no memory, so that tests can run ops in another order */
     bool checked; /* tensors that dg_check_penalty reads share no memory */
     const dg_recipe *recipe;
 };
 
-/* True if G has an EMA of its weights. */
 static inline bool dg_is_averaged(const dg_job_options *o) { return o->ema > 0 || o->ema_half_life > 0; }
 
 typedef struct {
@@ -67,8 +70,8 @@ typedef struct {
     bool direction; /* unit vector u or v of spectral norm */
     int net;
     dg_layer_start start;
-    double gain;            /* standard deviation of initial weights with start = gain */
-    double fan_in, fan_out; /* weights have fan_in and fan_out; biases have fan_in only */
+    double gain; /* standard deviation of initial weights with start = gain */
+    double fan_in, fan_out;
 } dg_job_tensor;
 
 typedef enum {
@@ -93,30 +96,31 @@ struct dg_job {
     dg_job_tensor *tensor;
     int tensors;
     int row[DG_ROWS];
-    dg_step_state *states; /* (DG_RING) step states to copy asynchronously; NULL: no schedule, no EMA half-life */
+    dg_step_state *states; /* (DG_RING) sources of asynchronous copies; NULL without schedule and EMA half-life */
     int input[DG_PLANS];   /* arena row that the caller writes before a run of the plan (latent vectors); -1: none */
     int gradient[DG_PLANS], squares[DG_PLANS]; /* arena rows of v and |v|^2 (penalty.h); -1: no penalty */
     int values, pixels;                        /* arena rows of samples: floating point, uint8 */
     bool unsettled;                            /* true if averaged weights have changed since plan "statistics" ran */
     struct {
         int data, perm, state;
-        int p, each; /* outputs: class probabilities, losses */
+        int p, each; /* arena rows of class probabilities and of losses */
         int hidden;  /* arena row of the last layer's input; -1 in a training job */
     } test;
 };
 
-/* Build all plans and assign addresses without allocating memory. */
+/* Build all plans and place their arena rows, without allocating the arena. */
 dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o, dg_backend *b);
 
 /* Returns the bytes of a dataset record: an image, followed by an int32 label if the recipe has labels. */
 size_t dg_job_record_bytes(const dg_job *job);
 
-/* Allocate in *out (malloc) `count` dataset records of these images: uint8, or whitened floating point with input =
- * zca. If o.input.whitening is NULL, zca images are only scaled to -1..1. label NULL: labels 0, 1, ... in turn. */
+/* Allocate (malloc) and fill `count` dataset records. Images are uint8. With input = zca, they are whitened
+ * floating-point values; if o.input.whitening is NULL, they are only scaled to -1..1. label NULL: labels are 0, 1, ...
+ * in turn. */
 dg_err dg_job_records(const dg_job *job, const uint8_t *pixels, const int32_t *label, int count, uint8_t **out);
 
-/* Allocate the arena and bind the plans to its memory. data (records) and perm (o.rows indices) are backend memory that
- * the caller owns, or NULL if the job does not train. */
+/* Allocate the arena and bind the plans to its memory. data (records) and perm (o.rows indices): backend memory of the
+ * caller; NULL if the job does not train. */
 dg_err dg_job_alloc(dg_job *job, const uint8_t *data, const int32_t *perm);
 void dg_job_free(dg_job *job);
 
@@ -125,20 +129,20 @@ void dg_job_rows(dg_job *job);
 const dg_plan *dg_job_plan(const dg_job *job, const char *name);
 void *dg_job_memory(const dg_job *job, int row);
 
-/* Initialise weights by o.start or the layer's key `start`, moments by 0 or o.accumulator, running means by 0, running
- * variances by 1. */
+/* Initialise all tensors: weights by o.start or the layer's key `start`, moments to 0 or o.accumulator, running means
+ * to 0, running variances to 1. */
 dg_err dg_job_init(dg_job *job, uint64_t seed);
 
-/* Copy the step state to the device: seed, step, cursor and lr of `state`, and the scheduled values (dg_schedule_step)
- * after `images` images, for a step of `batch` images. dg_job_put_state uses o.schedule / 2 and o.batch. */
+/* Copy `state` to the device, with the values of dg_schedule_step for `images` and `batch`. dg_job_put_state uses
+ * images = o.schedule / 2 and batch = o.batch. */
 dg_err dg_job_put_scheduled(dg_job *job, const dg_step_state *state, double images, int batch);
 dg_err dg_job_put_state(dg_job *job, const dg_step_state *state);
 /* Wait for the steps, then copy the metrics of steps first .. first+n-1; n <= DG_RING. */
 dg_err dg_job_get_metrics(dg_job *job, uint64_t first, int n, dg_metrics *out);
-/* Start to copy the metrics of n steps asynchronously, after all launched steps. host: memory from alloc_host. */
+/* Like dg_job_get_metrics, but asynchronous. host: memory from alloc_host. */
 dg_err dg_job_start_metrics(dg_job *job, uint64_t first, int n, dg_metrics *host);
 
-/* Recompute the batch norm statistics for averaged weights if the weights have changed. Called by dg_job_generate. */
+/* Recompute the batch norm statistics for averaged weights if the weights have changed. */
 dg_err dg_job_settle(dg_job *job);
 
 /* Launch one training step. batch: o.batch or o.last_batch. Returns at once on asynchronous backends. */
@@ -150,8 +154,8 @@ size_t dg_job_tensor_count(const dg_job_tensor *t);
 
 int dg_job_tensor_shape(const dg_job_tensor *t, int64_t dim[4]);
 
-/* Copy a tensor's values between the arena and PyTorch's layout. row: arena row of the tensor's values, of a moment or
- * of the gradient. type: element type of out or in; values are converted from or to the backend's type. */
+/* Copy a tensor between the arena and PyTorch's layout. row: arena row of the tensor's values, moment or gradient.
+ * type: element type of out or in; values are converted. */
 dg_err dg_job_read(dg_job *job, const dg_job_tensor *t, int row, dg_type type, void *out);
 dg_err dg_job_write(dg_job *job, const dg_job_tensor *t, int row, dg_type type, const void *in);
 
@@ -172,14 +176,14 @@ int dg_job_classes(const dg_job *job);
 /* Copy n <= o.tested records to the inputs of plan "test". If n < o.tested, the first record fills the rest. */
 dg_err dg_job_put_test(dg_job *job, const uint8_t *records, int n);
 
-/* Like dg_job_generate with x NULL, but the copy to pixels is asynchronous. pixels: memory from alloc_host, complete
- * after an event that the caller records after this call. */
+/* Like dg_job_generate with x NULL, but asynchronous. pixels: memory from alloc_host; wait for an event that is
+ * recorded after this call. */
 dg_err dg_job_start_generate(dg_job *job, const float *in, int n, uint8_t *pixels);
 
 /* Set beta2, ema, augment and penalty of step state s from the options, for a step of `batch` images. With a schedule
  * of T images, also scale s->lr. A scheduled value is end + (start - end) c with c = (1 + cos(pi u)) / 2 and u = min(1,
  * images / T). The EMA half-life starts at 0, because early weights are poor. The probability of augmentations starts
- * at 0, because D cannot memorise images early (Huang et al. 2024). Adam's bias correction uses the current beta2. */
+ * at 0, because D cannot memorise images early (Huang et al. 2024). */
 void dg_schedule_step(const dg_job_options *o, double images, int batch, dg_step_state *s);
 
 #endif

@@ -17,7 +17,6 @@ static int plans_of(dg_job *job, dg_plan *out[DG_PLANS])
 
 enum { TEST_VALUES = 1 << 28 }; /* max values per activation of plan "test"; larger batches are not faster */
 
-/* Returns the largest batch size <= images whose activations have at most TEST_VALUES values each, at least 1. */
 static int that_fit(const dg_model *m, int images)
 {
     size_t most = 1;
@@ -90,7 +89,7 @@ dg_err dg_job_alloc(dg_job *job, const uint8_t *data, const int32_t *perm)
         e = b->alloc_host(b, DG_RING * sizeof *job->states, &states);
     if (e) return e;
     job->states = states;
-    /* memcpy drops const, because `outside` is not const; the ops only read data and perm */
+    /* memcpy removes const; the ops only read data and perm */
     const int images = job->row[DG_ROW_DATA], order = job->row[DG_ROW_PERM];
     if (images >= 0) memcpy(&job->arena.row[images].outside, &data, sizeof data);
     if (order >= 0) memcpy(&job->arena.row[order].outside, &perm, sizeof perm);

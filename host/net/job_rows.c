@@ -21,7 +21,7 @@ size_t dg_job_record_bytes(const dg_job *job)
     return pixels_of(&job->model) * value + (job->recipe->labels ? sizeof(int32_t) : 0);
 }
 
-/* Scale pixels to -1..1 instead of whitening, because bench and check need no whitening. */
+/* Scale pixels to -1..1, for jobs without a whitening (bench, check). */
 static void put_signed(const dg_job *job, const uint8_t *pixels, int count, uint8_t *out, size_t record)
 {
     const size_t n = pixels_of(&job->model);

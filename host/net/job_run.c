@@ -1,4 +1,4 @@
-/* Running a job: its state, metrics, and the plans of training, sampling and testing. */
+/* Runs the plans of a job: training, sampling and testing. */
 #include <stdlib.h>
 #include <math.h>
 
@@ -27,7 +27,7 @@ static dg_err copy_metrics(dg_job *job, uint64_t first, int n, dg_metrics *out, 
     dg_backend *b = job->backend;
     const dg_metrics *ring = dg_job_memory(job, job->row[DG_ROW_METRICS]);
     dg_err e = DG_OK;
-    for (int i = 0; i < n && !e;) { /* two copies if the steps wrap around the end of the ring buffer */
+    for (int i = 0; i < n && !e;) {
         const int at = (int)((first + (uint64_t)i) % DG_RING), count = n - i < DG_RING - at ? n - i : DG_RING - at;
         const size_t bytes = (size_t)count * sizeof *out;
         e = wait ? b->get(b, out + i, ring + at, bytes) : b->start_get(b, DG_COMPUTE, out + i, ring + at, bytes);
@@ -186,7 +186,6 @@ dg_err dg_job_test(dg_job *job, const uint8_t *records, int n, double *p, double
 
 static const double PI = 3.14159265358979323846;
 
-/* Returns a scheduled value: `start` at c = 1, `end` at c = 0; constant if end is 0. */
 static double between(double start, double end, double c) { return end > 0 && c < 1 ? end + (start - end) * c : start; }
 
 void dg_schedule_step(const dg_job_options *o, double images, int batch, dg_step_state *s)

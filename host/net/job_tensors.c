@@ -77,7 +77,7 @@ static distribution weights_begin(const dg_job_options *o, const dg_job_tensor *
 static distribution begin(const dg_job_options *o, const dg_job_tensor *t)
 {
     const char *last = strrchr(t->name, '.') + 1;
-    if (t->direction) return (distribution){.sigma = 1}; /* then normalised */
+    if (t->direction) return (distribution){.sigma = 1}; /* normalised by the caller */
     if (t->rank == 4) return weights_begin(o, t);
     if (!strcmp(last, "weight")) return (distribution){1, o->start == DG_START_DCGAN ? 0.02 : 0, 0};
     if (!strcmp(last, "running_var")) return (distribution){.mean = 1};

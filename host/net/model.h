@@ -18,8 +18,9 @@ typedef enum {
 #undef X
 } dg_norm;
 
-/* Initial weights of a layer: by option --start, or N(0, gain^2 / n) with biases 0 (GAIN), or all 0 (ZERO). n is the
- * number of products per output. gain is the key gain; before relu and leaky: key gain * sqrt(2 / (1 + slope^2)). */
+/* Initial weights of a layer. OPTION: option --start. GAIN: biases 0 and weights N(0, gain^2 / n), where n is the
+ * number of products per output. Before relu and leaky, the variance is multiplied by 2 / (1 + slope^2). ZERO: all
+ * 0. */
 #define DG_LAYER_STARTS(X) X(OPTION, "option") X(GAIN, "gain") X(ZERO, "zero")
 typedef enum {
 #define X(NAME, word) DG_LAYER_START_##NAME,
@@ -42,7 +43,7 @@ typedef struct {
     double slope;
     double p;     /* layer dropout: probability that a value becomes 0 */
     int scale;    /* layer resample: index of the factor in {2, 0.5} */
-    bool flat;    /* true if PyTorch's output of the layer is a vector */
+    bool flat;    /* true if the layer's output in PyTorch is a vector */
     bool flatten; /* PyTorch has a Flatten before this layer */
     dg_shape in, out;
     int module;        /* index N of the first module in PyTorch's nn.Sequential (main.N.weight) */
@@ -86,8 +87,8 @@ typedef struct {
 } dg_model;
 
 /* Read a model. name: a path, a built-in model ("dcgan64-paper"), or a family with a shape. "dcgan-28x1" is a stock
- * DCGAN for 28 x 28 pixels of one channel with ngf = ndf = 32. The families bilinear, residual and r3gan have no norm.
- * Name suffixes select variants: -spectral and -nonorm (dg_model_norm_d), -Nclasses (dg_model_reclassed). */
+ * DCGAN for 28 x 28 pixels of one channel with ngf = ndf = 32. Name suffixes select variants: -spectral and -nonorm
+ * (dg_model_norm_d), -Nclasses (dg_model_reclassed). */
 dg_err dg_model_read(const char *name, dg_model *out);
 
 dg_err dg_model_parse(const char *text, const char *where, dg_model *out);
@@ -98,22 +99,23 @@ static inline dg_shape dg_net_input(const dg_model *m, const dg_net *n)
 }
 
 /* Write a stock DCGAN as model text to out (DG_MODEL_TEXT_MAX bytes). The layers of G have ngf * 2^depth ... ngf
- * filters; D mirrors G. The image size is F * 2^k with F from 4 to 7; F is the first kernel size of G. */
+ * filters; D mirrors G. The image size is F * 2^k, where F is the first kernel size of G, 4 to 7. */
 dg_err dg_model_stock(char *out, const char *name, int size, int channels, int latent, int ngf, int ndf);
 
 /* Write the model text of family bilinear, residual or r3gan to out (DG_MODEL_TEXT_MAX bytes), with the image sizes of
  * dg_model_stock. Returns false if there is no such family. */
 bool dg_model_family(char *out, const char *family, const char *name, int size, int channels);
 
-/* Write a model text in which all layers of D with weights have this norm, and no key start. DG_NORM_NONE also sets
- * start = gain in layers of D with weights, and bias = yes except in the text's last layer. Returns DG_USAGE if the
- * model has no D, the text is too long, or (for DG_NORM_NONE) D has no norm. */
+/* Write the model text with this norm in all layers of D that have weights. Key start is removed. DG_NORM_NONE also
+ * sets start = gain, and bias = yes except in the last layer. Returns DG_USAGE if the model has no D, D has no norm to
+ * remove, or the text is too long. */
 dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char out[DG_MODEL_TEXT_MAX]);
 
 /* Returns the name suffix of models with this norm in D, such as "-spectral"; NULL: no suffix. */
 const char *dg_model_norm_suffix(dg_norm norm);
 
-/* Write a classifier's model text for `classes` classes. DG_USAGE: not a classifier, or the text is too long. */
+/* Write the model text of a classifier with `classes` classes. Returns DG_USAGE if the model is not a classifier or the
+ * text is too long. */
 dg_err dg_model_reclassed(const char *model, const char *name, int classes, char out[DG_MODEL_TEXT_MAX]);
 
 /* Write the model name "NAME-2classes" for classes = 2. Returns false if name is not a built-in model. */

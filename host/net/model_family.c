@@ -1,5 +1,5 @@
-/* Model texts of the built-in GANs without norm: bilinear, residual and r3gan. The first feature map of G has F x F
- * pixels (F: 4 to 7), and each stage of G doubles the side by op resample; D mirrors G. */
+/* Model texts of the built-in GANs without norm: bilinear, residual and r3gan. The first map of G has F x F pixels, F =
+ * 4 to 7. Each stage of G doubles the side; D mirrors G. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ static void logit(text *t, int first)
     put(t, "kernel = %d\npad = 0\n", first);
 }
 
-/* The number of filters is `image` at full image size and doubles when the size is halved, up to `most`. */
+/* The number of filters is `image` at full image size. Each halving of the side doubles it, up to `most`. */
 typedef struct {
     int image, most;
 } widths;
@@ -61,7 +61,6 @@ static int width(const widths *w, int k) { return w->image << k < w->most ? w->i
 
 static const widths bilinear_g = {16, 256}, bilinear_d = {32, 256};
 
-/* Write a bilinear GAN, with one 3 x 3 convolution per stage. */
 static void bilinear(text *t, int channels, int first, int halvings)
 {
     static const char defaults[] = "kernel = 3\nbias = yes\nact = leaky\n";

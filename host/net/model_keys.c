@@ -25,7 +25,8 @@ typedef struct {
     size_t offset, bytes;
     double min, max;
     int step;
-    double preset; /* default value; -1: required in [model], the layer kind's default in layers */
+    double preset; /* default value; -1: the key is required (model_keys), or the layer kind sets the default
+                      (layer_keys) */
     const char *choices, *must;
     int without;
 } key;
@@ -287,7 +288,6 @@ static dg_section *unknown_section(dg_model_text *t, const char *heading)
     return NULL;
 }
 
-/* Returns the section of a heading, creating it if new; NULL: invalid heading. */
 static dg_section *open_section(dg_model_text *t, const char *heading)
 {
     char name[8];
@@ -309,7 +309,6 @@ static dg_section *open_section(dg_model_text *t, const char *heading)
     return s;
 }
 
-/* Store a line of [train]; the caller checks option names and values. */
 static int on_train(dg_model_text *t, const char *name, const char *value)
 {
     dg_model_value *v = &t->m->train[t->m->trains];

@@ -11,13 +11,13 @@ typedef struct {
     dg_section *section;
     int sections;
     int newest[DG_MAX_LAYERS + 1];
-    int from, begin; /* first section of the repeated block, and the layer before the block's current copy */
+    int from, begin; /* from: first section of the repeated block; begin: layer before its current copy */
     int modules;
 } unroller;
 
 #define BAD(s, ...) dg_layer_fail(&(s)->layer, u->t->where, __VA_ARGS__)
 
-/* Apply defaults. Refuse a section with keys that its layer kind does not accept, or without required keys. */
+/* Apply defaults. Returns DG_USAGE if the layer kind does not accept a key, or a required key is missing. */
 static dg_err check_keys(unroller *u, dg_section *s)
 {
     const unsigned all = DG_KEY(OP) | DG_KEY(IN) | DG_KEY(REPEAT) | DG_KEY(REPEAT_FROM), own = s->given;
@@ -43,11 +43,10 @@ static dg_err check_keys(unroller *u, dg_section *s)
     return DG_OK;
 }
 
-/* Returns the index of the layer that key in or add selects by section number. In a repeated block, a reference to the
- * section before the block means the last layer of the previous copy. */
+/* Returns the layer of section `number`. In a repeated block, the section before the block stands for the last layer of
+ * the previous copy. */
 static int earlier(const unroller *u, int number) { return number == u->from - 1 ? u->begin : u->newest[number]; }
 
-/* Set *input to the index of the layer that section i reads, or to -1 for the network's input. */
 static dg_err find_input(unroller *u, int i, int *input)
 {
     const dg_section *s = &u->section[i];
@@ -77,8 +76,8 @@ static dg_err check_addend(unroller *u, const dg_section *s, const dg_layer *l)
                b.C, other->name);
 }
 
-/* Expands the name in key `torch` for one copy of a repeated layer: {4+2} becomes 4 in copy 1, and 6 in copy 2.
- * Returns the rest; NULL: too long. */
+/* Expand a name of key `torch` for one copy of a repeated layer: {4+2} becomes 4 in copy 1 and 6 in copy 2. Returns the
+ * text after the name; NULL: the name is too long. */
 static const char *expand(const char *text, int copy, char out[48])
 {
     char all[sizeof((dg_section *)0)->torch];
@@ -132,7 +131,7 @@ static dg_err name_modules(unroller *u, const dg_section *s, dg_layer *l, int co
         return BAD(s, "torch = %s: missing name of the batch norm of the layer, as in torch = conv1 bn1", s->torch);
     if (l->norm == DG_NORM_BATCH && !strcmp(l->torch[0], l->torch[1]))
         return BAD(s, "torch = %s: both modules have the same name", s->torch);
-    for (int k = 0; k < 2; k++) /* dcgan uses the module names "main" and "input" */
+    for (int k = 0; k < 2; k++)
         if (is_below(l->torch[k], "main") || is_below(l->torch[k], "input"))
             return BAD(s, "torch = %s: main and input are reserved names", s->torch);
     for (int i = 0; i < u->net->layers; i++)

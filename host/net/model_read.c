@@ -118,8 +118,8 @@ static dg_err builtin_text(const char *name, char text[DG_MODEL_TEXT_MAX], bool 
 
 static const dg_norm variants[] = {DG_NORM_SPECTRAL, DG_NORM_NONE};
 
-/* Returns the length of a model name without suffix -spectral, -nonorm or -Nclasses; 0: no such suffix. *classes:
- * number in the suffix, else 0; *norm: the norm of D. */
+/* Returns the length of a model name without suffix -spectral, -nonorm or -Nclasses; 0: no such suffix. *classes: N, or
+ * 0; *norm: norm of D. */
 static size_t split_name(const char *name, int *classes, dg_norm *norm)
 {
     static const char word[] = "classes";

@@ -4,11 +4,7 @@
 
 #include "host/net/layers/layers.h"
 
-enum {
-    DG_IN_BEFORE = 0,
-    DG_IN_LATENT = -1,
-    DG_IN_IMAGES = -2
-}; /* special values of key `in`, whose other values are section numbers */
+enum { DG_IN_BEFORE = 0, DG_IN_LATENT = -1, DG_IN_IMAGES = -2 }; /* values of key `in` that are not section numbers */
 
 /* A section such as [C.4]; section number 0 is [C], the defaults of all layers of C. */
 typedef struct {

@@ -37,7 +37,6 @@ static const char *after(const char *line)
     return line + (*line != 0);
 }
 
-/* Returns the heading of D's last layer in a model text; NULL: none. */
 static const char *last_layer(const char *model)
 {
     const char *last = NULL;
@@ -58,8 +57,6 @@ static bool has_weights(const char *heading)
     return true;
 }
 
-/* In D, remove the lines of keys norm, start, gain (and bias); insert new lines after the headings of layers with
- * weights. */
 dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char out[DG_MODEL_TEXT_MAX])
 {
     const bool none = norm == DG_NORM_NONE;

@@ -1,5 +1,5 @@
 /* A recipe defines the networks, the ops of a training step, and a table of the step's metrics. The log, progress,
- * curves, replay and checkpoints read the recipe's tables, so that one implementation serves every recipe. */
+ * curves, replay and checkpoints read these tables. */
 #ifndef DG_RECIPE_H
 #define DG_RECIPE_H
 
@@ -11,18 +11,18 @@ typedef struct dg_job_options dg_job_options;
 typedef struct {
     char letter;
     const char *name;
-    int passes; /* number of forward passes per step that update the network's running statistics */
+    int passes; /* number of updates of the network's running statistics per step */
 } dg_recipe_net;
 
 typedef enum { DG_METRIC_LOSS, DG_METRIC_PROBABILITY } dg_metric_kind;
-/* A metric's value of an epoch: mean over steps, value of the last step, or result of a test (NaN in other steps). */
+/* Value of a metric for an epoch: mean over steps, value of the last step, or result of the test after the epoch. */
 typedef enum { DG_OVER_MEAN, DG_OVER_LAST, DG_OVER_TEST } dg_metric_over;
 typedef enum { DG_NEVER_BAD, DG_NOT_FINITE, DG_NOT_ZERO } dg_metric_bad;
 
 /* A metric of a step: one value of dg_metrics, or the sum of two values. */
 typedef struct {
     const char *name; /* column of the log; NULL: the metric is checked, but not logged */
-    int terms;        /* 2: a sum of two values, for display only */
+    int terms;        /* number of values in the sum; sums are displayed, not logged */
     int term[2];
     dg_metric_kind kind;
     dg_metric_over over;
@@ -49,9 +49,9 @@ struct dg_recipe {
     int exported; /* index of the network that `export` writes and that generates samples */
     const dg_metric *metric;
     const dg_recipe_plot *plot;
-    const dg_recipe *penalised; /* this recipe with metrics of gradient penalties; NULL: the recipe has no penalties */
-    const dg_recipe *base;      /* for a recipe with penalties, the recipe without them; else NULL */
-    const char *const (*preset)[2]; /* NULL-terminated option defaults that differ from a GAN's, or NULL */
+    const dg_recipe *penalised;     /* recipe with metrics of gradient penalties; NULL: no penalties */
+    const dg_recipe *base;          /* for a recipe with penalties, the recipe without them; else NULL */
+    const char *const (*preset)[2]; /* option defaults that differ from a GAN's, terminated by NULL; or NULL */
     /* Returns DG_USAGE if the recipe cannot train this model with options o; o NULL: with any options. */
     dg_err (*check)(const dg_model *m, const dg_job_options *o);
     /* Append arena rows, tensors and plans to a job with model, options and backend. */
@@ -69,14 +69,14 @@ double dg_metric_value(const dg_metric *m, const double value[DG_METRICS_MAX]);
 const char *dg_recipe_bad(const dg_recipe *r, const dg_metrics *m, char *out, size_t size);
 
 typedef struct {
-    dg_metrics sum; /* sums over steps; a metric that is not a mean has the value of the last step */
+    dg_metrics sum; /* sums over steps, or values of the last step for metrics without a mean */
     int steps;
 } dg_epoch_metrics;
 void dg_epoch_add(dg_epoch_metrics *e, const dg_recipe *r, const double value[DG_METRICS_MAX]);
 dg_metrics dg_epoch_result(const dg_epoch_metrics *e, const dg_recipe *r);
 
 const dg_recipe *dg_recipe_at(int i);
-/* Find the recipe for the model's networks. Returns NULL if no recipe has these networks. */
+/* Returns NULL if no recipe has the model's networks. */
 const dg_recipe *dg_recipe_find(const dg_model *m);
 
 /* Like dg_recipe_find, but returns DG_USAGE if no recipe has the model's networks or the recipe refuses the model. */

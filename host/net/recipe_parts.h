@@ -15,7 +15,7 @@ dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view image
 /* Append the optimizer op for all weights of a network. bad: index of the metric that counts non-finite weights. */
 void dg_add_update(dg_job *job, dg_plan *plan, int net, int bad);
 
-/* Append the op that updates the EMA of all weights of a network. Call dg_add_average after dg_add_update. */
+/* Append the op that updates the EMA of all weights of a network. Call it after dg_add_update. */
 void dg_add_average(dg_job *job, dg_plan *plan, int net);
 
 void dg_add_advance(dg_job *job, dg_plan *plan, int B);

@@ -69,7 +69,6 @@ static value_kind value_of(const dg_option *t, char words[ROOM])
 
 static bool takes_model(int c) { return strstr(dg_commands[c].operands, "MODEL") != NULL; }
 
-/* Print text in quotes, with `escape` before each character of `escaped`. */
 static void put_help(FILE *to, const char *help, const char *escaped, const char *escape)
 {
     for (; *help; help++) {
@@ -207,7 +206,7 @@ static void zsh(FILE *to)
     fputs("    esac\n}\n[[ $funcstack[1] == _dcgan ]] && _dcgan \"$@\" || compdef _dcgan dcgan\n", to);
 }
 
-/* Print the fish condition for completing options of these commands. A line without a command means train. */
+/* Print the fish condition for completing options of these commands. A command line without a command means train. */
 static void fish_where(FILE *to, unsigned commands)
 {
     const bool train = commands >> DG_CMD_TRAIN & 1;

@@ -73,7 +73,7 @@ static char *next_line(char *out, int size, void *context)
     return out;
 }
 
-/* Strip blanks from both ends of s, because inih strips blanks only in short lines. */
+/* inih strips blanks only in short lines. */
 static void trim(char *s)
 {
     const size_t blank = strspn(s, " \t\r\v\f");
@@ -166,7 +166,7 @@ static int take(void *context, const char *section, const char *name, const char
     return 1;
 }
 
-/* Returns the line number in the file of the n-th line passed to inih. */
+/* Returns the file's line number for the n-th line passed to inih. */
 static int file_line(const char *text, int n)
 {
     char line[200];
@@ -199,7 +199,7 @@ dg_err dg_config_read(const char *path, dg_options *o)
     return e;
 }
 
-/* Write a value, in quotes with \xNN if inih would change it: outer blanks, comment starts, control characters. */
+/* Write a value. Values that inih would change are written in quotes, with \xNN escapes. */
 static void write_value(FILE *to, const char *s)
 {
     size_t n = strlen(s);
@@ -228,7 +228,7 @@ static void absolute(const dg_option *t, char *value, size_t size)
     for (size_t i = 0; i < sizeof path / sizeof path[0]; i++) is_path |= !strcmp(t->name, path[i]);
     struct stat st;
     if (!*value || !is_path || (!strcmp(t->name, "test") && dg_test_share(value) >= 0)) return;
-    if (is_model && (stat(value, &st) ? errno == ENOENT : !S_ISREG(st.st_mode))) return; /* built in */
+    if (is_model && (stat(value, &st) ? errno == ENOENT : !S_ISREG(st.st_mode))) return; /* built-in model */
     char real[PATH_MAX], here[DG_CONFIG_VALUE], joined[2 * DG_CONFIG_VALUE];
     if (realpath(value, real)) snprintf(value, size, "%s", real);
     else if (*value != '/' && getcwd(here, sizeof here)) {
@@ -237,7 +237,7 @@ static void absolute(const dg_option *t, char *value, size_t size)
     }
 }
 
-/* True if an option of section [train] is not at its default; config.ini then stores all options of [train]. */
+/* True if an option of section [train] is not at its default. config.ini then stores all options of [train]. */
 static bool says_training(const dg_options *o)
 {
     char value[DG_CONFIG_VALUE];

@@ -130,7 +130,6 @@ void dg_help_option(const dg_option *t, dg_command c, char *out, size_t size)
              preset ? preset : "", preset ? ")" : "");
 }
 
-/* Write the full description of an option: short text as a sentence, long text, range and (if `commands`) commands. */
 static void describe_fully(const dg_option *t, bool commands, char *out, size_t size)
 {
     char range[128] = "";

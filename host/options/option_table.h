@@ -28,8 +28,8 @@ enum {
     DG_OPT_FIXED = 16,   /* the value cannot change with --resume */
     DG_OPT_MODEL = 32,   /* a model file may set this option in its section [train] */
     DG_OPT_IF_SET = 64,  /* config.ini omits the option at its default, unless the model has a section [train] */
-    DG_OPT_COMMON = 128, /* in the short help */
-    DG_OPT_OUTPUT = 256, /* the path of an output */
+    DG_OPT_COMMON = 128, /* the short help shows the option */
+    DG_OPT_OUTPUT = 256, /* the value is an output path */
     DG_OPT_RESULT = 512  /* checkpoints store the option, because it changes the training */
 };
 
@@ -40,7 +40,7 @@ typedef struct {
     dg_option_kind kind;
     size_t offset;
     double min, max;
-    const char *preset; /* the default as text; NULL: there is none */
+    const char *preset; /* default as text; NULL: no default */
     const char *choices;
     const char *group;
     unsigned commands;
@@ -52,7 +52,7 @@ typedef struct {
 enum { DG_EXAMPLES = 5 };
 typedef struct {
     const char *name;
-    const char *operands; /* "RUN|CHECKPOINT", "" */
+    const char *operands; /* such as "RUN|CHECKPOINT" */
     int min, max;
     const char *help;
     const char *text;                 /* one to three sentences */
@@ -66,9 +66,9 @@ extern const dg_command_info dg_commands[DG_CMDS];
 const dg_option *dg_option_find(const char *name);
 /* Returns an option's old name, which command line, environment and config.ini also accept. NULL: no old name. */
 const char *dg_option_alias(const dg_option *t);
-/* Returns the option's default for a command; NULL: no default, such as the model of import and eval. */
+/* NULL: no default, such as the model of import and eval. */
 const char *dg_option_preset(const dg_option *t, dg_command command);
-/* Returns the command's option, or the command, with the name most similar to `name`; NULL: no similar name. */
+/* Returns the name of the command's option that is most similar to `name`; NULL: no similar name. */
 const char *dg_option_nearest(const char *name, dg_command command);
 const char *dg_command_nearest(const char *name);
 /* Returns why dcgan lacks an option of other GAN trainers; NULL: unknown option. */
@@ -76,12 +76,11 @@ const char *dg_option_absent(const char *name);
 /* If the distance between name and typed is below *nearest, store name in *best and the distance in *nearest. */
 void dg_name_nearer(const char *name, const char *typed, const char **best, int *nearest);
 
-/* True if the option's value is a path: file, folder, run or model. */
 bool dg_option_is_path(const dg_option *t);
 /* Merge repeated slashes of path; remove its final slash if `folder` is set. */
 void dg_path_trim(char *path, bool folder);
-/* Fail with `code` if path does not exist because of a typing or quoting mistake. The message begins with `where` and
- * suggests a path. For output paths, only an unexpanded ~ and URLs are errors. */
+/* If an input path does not exist because of a typing or quoting mistake, return `code`. For output paths, only an
+ * unexpanded ~ and URLs are errors. The message begins with `where` and suggests a path. */
 dg_err dg_path_check(dg_err code, const char *path, const char *where, bool input);
 
 /* Fail if an option was given earlier with another value. before: the earlier value, or NULL. */
@@ -109,7 +108,8 @@ dg_err dg_options_new_run(dg_options *o);
 bool dg_options_older_run(const dg_options *o, char *out, size_t size);
 /* Get the directory name RUN-N with the next free number, such as RUN-2. *out is malloc'd. */
 dg_err dg_options_next_run(const char *run, char **out);
-/* Replace the path of a run directory by its newest checkpoint. or_images: accept other directories. */
+/* Replace the path of a run directory by its newest checkpoint. or_images: accept also directories that are not
+ * runs. */
 dg_err dg_options_settle_run(char **given, bool or_images);
 /* Set o->model from --init (if --model is not given), from --size and --channels, or from --norm-d. */
 dg_err dg_options_name_model(dg_options *o);
@@ -122,11 +122,11 @@ dg_err dg_options_training(dg_options *o);
 dg_err dg_options_augment(dg_options *o);
 /* If the user replaced the model's optimizer, schedule or augmentation, reset the options that the model set for it. */
 void dg_options_drop(dg_options *o, const dg_options *model);
-/* Apply the presets of the recipe of model `name`, then the model's section [train]. Ignores an unreadable model. */
+/* Apply the presets of model `name`'s recipe, then the model's section [train]. Ignores an unreadable model. */
 dg_err dg_options_model(dg_options *o, const char *name);
 dg_err dg_options_take_preset(dg_options *o);
 dg_err dg_options_presets(dg_options *o);
-/* Free all members of the options except the operands. */
+/* Free all members except the operands. */
 void dg_options_free_values(dg_options *o);
 bool dg_same_place(const char *a, const char *b); /* true for equal texts or two paths to one file */
 
@@ -139,13 +139,13 @@ char *dg_config_text(const dg_options *o, int argc, char **argv);
 typedef enum { DG_HELP_TEXT, DG_HELP_MAN, DG_HELP_MARKDOWN } dg_help_format;
 /* Write an option's short help, choices and default for the command: at most 80 characters. */
 void dg_help_option(const dg_option *t, dg_command c, char *out, size_t size);
-void dg_help_bare(FILE *to);  /* without arguments */
+void dg_help_bare(FILE *to);  /* help without a command */
 void dg_help_short(FILE *to); /* text of --help: at most 45 lines */
 /* Print the help of a command. all: with the long texts. */
 void dg_help_command(FILE *to, dg_command c, bool all);
 /* Print all commands, options, examples, exit codes and variables: --help-all, man page or docs/reference.md. */
 void dg_help_reference(FILE *to, dg_help_format format);
-/* Print completions for bash, zsh or fish. Returns false for another shell. */
+/* Print completions for bash, zsh or fish. Returns false for other shells. */
 bool dg_help_completion(FILE *to, const char *shell);
 
 #endif

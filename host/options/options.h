@@ -42,7 +42,7 @@ enum { DG_OPTIONS_MAX = 128 };
 
 /* The values of all options. Precedence: default < [train] of the model < config file (--config, or the run's
  * config.ini with --resume) < --preset < environment < command line. Each member is described in the option table under
- * its name. A choice is an index into the option's choices; text that is not set is NULL. */
+ * its name. A choice is an index into the option's choices. Unset text is NULL. */
 typedef struct {
     dg_command command;
     char **operand;
@@ -64,14 +64,14 @@ typedef struct {
     char *augment, *aug_preview;
     int augmented;
     bool model_says; /* the model or a config file sets options of [train], so config.ini stores them all */
-    char *schedule;  /* "cosine" sets cosine; pairs: factor[i] multiplies learning rates from epoch change[i] on */
+    char *schedule;  /* "cosine", or EPOCH:FACTOR pairs, which set change and factor */
     bool cosine;
     int schedule_length; /* in images; 0: auto, which a run with `cosine` replaces by a value */
     int changes, change[DG_SCHEDULE_MAX];
     double factor[DG_SCHEDULE_MAX];
     uint64_t seed;
     bool flip, drop_last, resume, quiet, allow_data_change;
-    int dry_run; /* DG_DRY_RUN_...; 0: train */
+    int dry_run; /* 0: train */
     int from_epoch;
     char *resume_from;                        /* NULL: the newest checkpoint in out */
     int sample_every, checkpoint_every, keep; /* sample_every -1: auto */
@@ -108,7 +108,7 @@ typedef struct {
     double seconds, within; /* within: percent */
     char *predict, *arch, *write_z, *network, *sweep, *sheet, *classifier;
     int min_batch, max_batch, min_steps, top;
-    int rule, sweep_step; /* rule: dg_batch_rule; sweep_step: STEP of --sweep A-B:STEP */
+    int rule, sweep_step; /* rule: dg_batch_rule; sweep_step: STEP of --sweep A-B:STEP, else 0 */
 
     bool given[DG_OPTIONS_MAX]; /* per option of the table: true if set by the user or the model file */
     char *changed;              /* changes by --resume: "lr 0.0002 -> 0.5, flip no -> yes"; NULL: none */
@@ -117,7 +117,7 @@ typedef struct {
     char **argv; /* the arguments of dg_options_parse must outlive this struct */
 } dg_options;
 
-/* True if the user or the model file set the option with this name. */
+/* True if the user or the model file set the option. */
 bool dg_option_given(const dg_options *o, const char *name);
 /* Returns the learning rate of network `net` (such as 'G' or 'D') in epoch number `epoch`, counted from 0. */
 double dg_learning_rate(const dg_options *o, char net, uint64_t epoch);
@@ -131,7 +131,7 @@ dg_err dg_options_model_job(const dg_model *m, dg_job_options *out);
 /* Returns the job options of a run with this batch size and these numbers of training and test images. */
 dg_job_options dg_options_run(const dg_options *o, int batch, int images, int tests);
 
-/* Returns the precision. *else_fp32: --precision is auto, so use fp32 if the device does not support the precision. */
+/* Returns the precision. *else_fp32: true if fp32 replaces it on a device without support (--precision auto). */
 const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32);
 
 /* Parse argv; argv[1] may be a command. For help and version, prints the text and sets *done. Without arguments, prints

@@ -47,7 +47,7 @@ static dg_err parse_checkpoints(dg_options *o)
                    o->checkpoints);
 }
 
-/* Refuse hyperparameters that become 0, and decay rates that become 1, in the element type of training. */
+/* Refuse hyperparameters that would be rounded to 0, and decay rates that would be rounded to 1. */
 static dg_err check_vanishing(const dg_options *o)
 {
     const struct {
@@ -158,8 +158,8 @@ static dg_err finish_data(dg_options *o)
                    o->aug_preview);
 }
 
-/* Largest relative differences from PyTorch in fp64 after tens of steps. In bf16 and fp16, rounded operands push values
- * across the kinks of ReLU, so small gradients change much within one step. */
+/* Default of --tol: largest relative difference from PyTorch in fp64 after tens of steps. In bf16 and fp16, rounding
+ * moves values across the kink of ReLU, which changes small gradients strongly. */
 static const double replay_tolerance[DG_PRECISIONS] = {
     [DG_PRECISION_FP32] = 1e-3, [DG_PRECISION_FP64] = 1e-9, [DG_PRECISION_BF16] = 1, [DG_PRECISION_FP16] = 0.5};
 
@@ -172,7 +172,7 @@ static int take_size(const char **text)
     return n <= DG_LARGEST_BATCH ? n : 0;
 }
 
-/* Parse the batch sizes A-B:STEP or A-B of --sweep. Returns false for another form. */
+/* Parse the value of --sweep, A-B or A-B:STEP. */
 static bool take_sweep(dg_options *o, const char *text)
 {
     o->min_batch = take_size(&text);
@@ -225,7 +225,7 @@ const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32)
     return &dg_precisions[*else_fp32 ? DG_PRECISION_BF16 : o->precision];
 }
 
-/* Set auto precision of check and replay to fp32, because operands of their reference results are not rounded. */
+/* check and replay default to fp32, because the operands of their reference results are not rounded. */
 static void finish_precision(dg_options *o)
 {
     if (o->precision != DG_PRECISION_AUTO) return;

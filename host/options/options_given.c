@@ -24,7 +24,7 @@ char *dg_option_variable(const char *name, char out[64])
 /* Environment variables that CPU kernels and tests read. */
 static const char *const elsewhere[] = {"DCGAN_ISA", "DCGAN_MESSAGE_KEYS", "DCGAN_SHARED", NULL};
 
-/* Returns the option, preferably of train, with the name most similar to a misspelt name such as EPOHCS. */
+/* Returns the option that is most similar to a misspelt name such as EPOHCS. Options of train are searched first. */
 static const dg_option *meant(const char *name)
 {
     char plain[64];

@@ -31,7 +31,7 @@ static bool names(const char *name, const char *text, dg_model *scratch)
     }
 }
 
-/* Returns the --model (malloc'd) of the run that a checkpoint belongs to; NULL: no run directory. */
+/* Returns the --model (malloc'd) of a checkpoint's run; NULL: the checkpoint is not in a run directory. */
 static char *model_of_run(const char *checkpoint)
 {
     char path[PATH_SIZE + 16];
@@ -48,7 +48,7 @@ static char *model_of_run(const char *checkpoint)
     return model;
 }
 
-/* Find the name of the model that file `path` stores. text: the stored model text. */
+/* Set o->model to the name of the model stored in file `path`. text: the stored model text. */
 static dg_err find_name(dg_options *o, const char *path, const char *text)
 {
     char name[sizeof((dg_model *)0)->name] = "";
@@ -93,7 +93,7 @@ static dg_err name_norm(dg_options *o)
     if (!suffix) return DG_OK;
     const size_t n = strlen(o->model), last = strlen(suffix);
     if (n > last && !strcmp(o->model + n - last, suffix)) return DG_OK;
-    size_t plain = n; /* length of the name without a norm's suffix */
+    size_t plain = n;
     for (int i = 1; i < 3; i++) {
         const char *other = dg_model_norm_suffix(norms[i]);
         if (n > strlen(other) && !strcmp(o->model + n - strlen(other), other)) plain = n - strlen(other);

@@ -78,7 +78,8 @@ static const char *variable(const char *s, size_t *bytes)
 
 static bool is_drive(const char *s) { return isalpha((unsigned char)s[0]) && s[1] == ':' && (!s[2] || s[2] == '/'); }
 
-/* Copy a path, resolving ~, variables, backslashes, Windows drives and the %20 of URLs. *why: the user's mistake. */
+/* Copy a path, resolving ~, variables, backslashes, Windows drives and the %20 of URLs. *why: text that names the
+ * user's mistake. */
 static void resolve(const char *from, char out[PATH_SIZE], const char **why)
 {
     const char *home = getenv("HOME");

@@ -27,7 +27,6 @@ static const dg_option *by_letter(int letter, dg_command c)
     return NULL;
 }
 
-/* Return the error for a long option that getopt_long refused. */
 static dg_err unknown_long(const char *argument, dg_command c)
 {
     char name[64];
@@ -137,7 +136,7 @@ static dg_err set_from_command_line(dg_options *o, const scanned *s)
     return DG_OK;
 }
 
-/* Returns the value of option i earlier on the command line; NULL: not given earlier. */
+/* Returns an earlier value of the same option on the command line; NULL: none. */
 static const char *given_before(const scanned *s, int i)
 {
     for (int k = i - 1; k >= 0; k--)
@@ -155,7 +154,6 @@ static bool is_input(const dg_option *t, const scanned *s)
     return false;
 }
 
-/* Check that each path is given only once, and that inputs exist. */
 static dg_err check_given(const scanned *s)
 {
     for (int i = 0; i < s->n; i++) {
@@ -264,7 +262,6 @@ static void take_settled(dg_options *o, const dg_options *run)
     if (!o->schedule_length && o->schedule && !strcmp(o->schedule, "cosine")) o->schedule_length = run->schedule_length;
 }
 
-/* Set the options that users give: config file, preset, environment, command line. */
 static dg_err set_given(dg_options *o, const scanned *s, const char *config)
 {
     dg_err e = config ? dg_config_read(config, o) : DG_OK;
@@ -296,7 +293,6 @@ static dg_err set_from_model(dg_options *o, const scanned *s, const char *config
     return e;
 }
 
-/* Set all options from all sources, lowest precedence first. */
 static dg_err set_all(dg_options *o, const scanned *s)
 {
     dg_options run = {.command = o->command};

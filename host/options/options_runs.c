@@ -32,7 +32,7 @@ static bool exists(const char *path)
     return lstat(path, &st) == 0 || errno != ENOENT;
 }
 
-/* True if path exists. Ignores errors, such as a too long name, because mkdir reports them later. */
+/* Errors, such as a too long name, are ignored, because mkdir reports them later. */
 static bool is_taken(const char *path)
 {
     struct stat st;

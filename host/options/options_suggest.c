@@ -73,7 +73,6 @@ static const struct {
     {"log.csv in the run directory has every step", "printfreq"},
 };
 
-/* True if the list `words`, separated by blanks, contains `word`. */
 static bool has_word(const char *words, const char *word)
 {
     const size_t n = strlen(word);

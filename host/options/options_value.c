@@ -85,7 +85,6 @@ static dg_err wrong(const dg_option *t, const char *where, const char *what)
     return dg_fail(DG_USAGE, DG_MSG("option-value", "%s: %s%s%s"), where, what, *range ? "; allowed: " : "", range);
 }
 
-/* Return the error for a value that is not one of the choices. */
 static dg_err unknown_choice(const dg_option *t, const char *value, const char *where)
 {
     if (strcmp(t->name, "precision") != 0 || !dg_precision_removed(value)) return wrong(t, where, "unknown");
@@ -179,7 +178,6 @@ static dg_err set_seeds(dg_options *o, const dg_option *t, const char *value, co
     return DG_OK;
 }
 
-/* True if the option's value is an existing or new folder. */
 static bool is_folder(const dg_options *o, const dg_option *t)
 {
     const unsigned makes = 1U << DG_CMD_TRAIN | 1U << DG_CMD_GENERATE | 1U << DG_CMD_INTERPOLATE | 1U << DG_CMD_BATCH;

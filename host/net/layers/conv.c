@@ -1,19 +1,20 @@
 /* Layers conv, conv_transpose and dense: a convolution, followed by bias or batch norm, the sum with the output of
  * layer `add`, and the activation. Spectral norm divides the weights by their largest singular value sigma. A dense
- * layer is a convolution whose kernel covers the map, which equals PyTorch's Flatten and Linear. */
+ * layer (PyTorch: Flatten, Linear) is a convolution whose kernel covers the map. */
 #include <string.h>
 
 #include "host/net/layers/layers.h"
 
 static const double NORM_EPS = 1e-5, NORM_MOMENTUM = 0.1, SPECTRAL_EPS = 1e-12; /* PyTorch's defaults */
 
-/* Indices of a layer's parameters and of dg_layer_pass.saved. PRE: convolution's output; NORMAL: weights / sigma. */
+/* Indices of a layer's parameters. */
 enum { W, GAMMA, BETA, RUNNING_MEAN, RUNNING_VAR, U = W + 1, V };
+/* Indices into dg_layer_pass.saved. PRE: convolution's output; NORMAL: weights / sigma. */
 enum { PRE, MEAN, RSTD, NORMAL = PRE, SIGMA };
 
 static bool batch(const dg_layer *l)
 {
-    switch (l->norm) { /* no default case, so that the compiler warns of missing norms */
+    switch (l->norm) { /* no default case: the compiler warns of missing norms */
     case DG_NORM_NONE:
     case DG_NORM_SPECTRAL: return false;
     case DG_NORM_BATCH: break;
@@ -73,7 +74,6 @@ static dg_err shape(dg_layer *l, const char *where)
 
 static int modules(const dg_layer *l) { return l->flatten + 1 + batch(l) + (l->act != DG_ACT_NONE); }
 
-/* Returns the arguments of the ops of a convolution with groups. */
 static dg_group_args grouped(const dg_layer *l, int N)
 {
     return (dg_group_args){.N = N,
@@ -89,7 +89,7 @@ static dg_group_args grouped(const dg_layer *l, int N)
                            .Cg = l->in.C / l->groups};
 }
 
-/* Returns the arguments of the convolution op. In a transposed convolution, x is the output and y is the input. */
+/* In a transposed convolution, x is the output and y is the input. */
 static dg_conv_args geometry(const dg_layer *l, int N)
 {
     dg_shape x = transposed(l) ? l->out : l->in, y = transposed(l) ? l->in : l->out;
@@ -130,10 +130,10 @@ static int parameters(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS])
     return bias_of(l) + l->bias;
 }
 
-/* Returns the exponent s of the factor 2^s that scales fp16 gradients; normal fp16 numbers are 2^-14 to 2^16. Gradients
- * scale with 1 / batch, because the loss is a mean. The largest measured gradient is 2^4.5 / batch (dcgan64-paper,
- * epochs 1 to 300; dcgan64; dcgan128); in each layer 99% are above 2^-22 / batch, 99.9% above 2^-26 / batch. Scaled
- * gradients are at most 2^12.5; 99% are normal numbers above 2^-14, and 99.9% are above 2^-18. */
+/* Returns s of the factor 2^s that scales fp16 gradients, whose normal numbers are 2^-14 to 2^16. Gradients are
+ * proportional to 1 / batch. The largest measured gradient is 2^4.5 / batch; in each layer 99% are above 2^-22 / batch
+ * (dcgan64-paper, epochs 1 to 300; dcgan64; dcgan128). With 2^s = 256 batch, the largest is 2^12.5, and 99% are normal
+ * numbers. */
 static int shift_of(int batch)
 {
     int shift = 8;
@@ -197,7 +197,7 @@ static dg_spectral_args weights_of(const dg_layer *l)
     return (dg_spectral_args){.rows = c.Co, .cols = c.Ci / l->groups * c.K * c.K, .eps = SPECTRAL_EPS};
 }
 
-/* Append the ops of spectral norm. Only the first forward pass of a training step runs the power iteration. */
+/* Only the first forward pass of a training step runs the power iteration. */
 static void spectral_forward(dg_builder *b, const dg_pass *p, int i, dg_layer_pass *own)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
@@ -215,13 +215,12 @@ static void spectral_forward(dg_builder *b, const dg_pass *p, int i, dg_layer_pa
     dg_bind_row(op, "w", r->value[W]);
 }
 
-/* Returns the arena row of the weights that the convolution uses: as stored, or divided by sigma (spectral norm). */
+/* Returns the arena row of the convolution's weights, divided by sigma with spectral norm. */
 static int factors(const dg_builder *b, const dg_pass *p, int i)
 {
     return spectral(dg_layer_of(b, p, i)) ? p->layer[i].saved[NORMAL] : b->rows[p->net][i].value[W];
 }
 
-/* Append a convolution op, or the corresponding grouped op in a layer with groups. */
 static dg_op *add(dg_builder *b, const dg_pass *p, int i, dg_op_kind kind, const char *what)
 {
     static const dg_op_kind of_groups[] = {
@@ -280,7 +279,7 @@ static dg_op *gradient(dg_builder *b, const dg_pass *p, int i, dg_op_kind kind, 
     return op;
 }
 
-/* Append the gradient of the stored weights, computed from dwn, the gradient of weights / sigma. */
+/* Append the op that computes the weight gradient from dwn, the gradient of weights / sigma. */
 static void spectral_backward(dg_builder *b, const dg_pass *p, int i, int dwn)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
@@ -295,7 +294,7 @@ static void spectral_backward(dg_builder *b, const dg_pass *p, int i, int dwn)
     dg_bind_row(op, "sigma", p->layer[i].saved[SIGMA]);
 }
 
-/* Append the gradient of the weights, from the layer's input x and the gradient dy of the convolution's output. */
+/* x: the layer's input; dy: gradient of the convolution's output. */
 static void weight_gradient(dg_builder *b, const dg_pass *p, int i, dg_view x, dg_view dy)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
@@ -323,7 +322,7 @@ static void backward(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want
     dg_bind_row(op, "w", factors(b, p, i));
 }
 
-/* Append op mix, the input of the weight gradient: y = s_n a + (r / N) t (penalty.h). */
+/* Append op mix: y = s_n a + (r / N) t (penalty.h). Returns y, the input of the weight gradient. */
 static dg_view mix(dg_builder *b, const dg_tangent *t, int i)
 {
     const dg_pass *p = t->pass;

@@ -1,4 +1,4 @@
-/* The in-place ops after a layer's own ops: bias, output of layer `add`, activation; and their backward ops. */
+/* The last ops of a layer: bias, sum with layer `add`, activation; and their backward ops. */
 #include "host/net/layers/layers.h"
 
 dg_view dg_layer_gradient(dg_builder *b, const dg_pass *p, int i, dg_view dy)

@@ -1,4 +1,4 @@
-/* Layer kinds (how to add one: docs/extending.md); one file per kind has its keys, output shape, parameters and ops. */
+/* Interface of layer kinds. docs/extending.md explains how to add one. */
 #ifndef DG_LAYERS_H
 #define DG_LAYERS_H
 
@@ -52,14 +52,14 @@ typedef enum {
 typedef struct {
     dg_parameter_kind kind;
     const char *row, *grad; /* the arena rows are named LAYER.row and LAYER.grad */
-    int module;             /* number of the tensor's PyTorch module, counted from the layer's first module */
+    int module;             /* index of the tensor's PyTorch module, relative to the layer's first module */
     const char *field;
     int rank, dim[4]; /* PyTorch's shape, such as (Co, Ci, K, K) or (C) */
     int file_rank;    /* rank in files, such as 2 for a Linear (Co, Ci * K * K); 0: equal to `rank` */
 } dg_parameter;
 
 typedef struct {
-    char value[DG_ONNX_NAME]; /* ONNX name of the last appended node's output, at first of the layer's input */
+    char value[DG_ONNX_NAME]; /* ONNX name of the last node's output, or of the layer's input before the first node */
     const char *add;
     const char *parameter[DG_LAYER_PARAMETERS];
     bool on_maps[DG_LAYER_PARAMETERS]; /* true if the parameter is added to a feature map: shape (C, 1, 1) */
@@ -68,18 +68,18 @@ typedef struct {
 struct dg_layer_kind {
     const char *name;
     unsigned takes, needs; /* bit masks of accepted and required keys, without op, in, repeat and repeat_from */
-    unsigned own;          /* keys that are not inherited from a network's section of defaults, such as [G] */
+    unsigned own;          /* keys that a section of defaults, such as [G], does not set */
     /* Compute l->out from l->in and the keys; set keys at -1 to defaults. Returns DG_USAGE for invalid keys. */
     dg_err (*shape)(dg_layer *l, const char *where);
     int (*modules)(const dg_layer *l); /* number of modules in nn.Sequential */
     int (*parameters)(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS]);
     /* Append the forward ops of layer i, which read p->layer[i].in; set .out and .saved. */
     void (*forward)(dg_builder *b, dg_pass *p, int i);
-    /* Append the backward ops from dy, the gradient of the layer's output: gradients of weights (DG_WANT_WEIGHTS), and
-     * of .in and .add as dx[0] and dx[1] (DG_WANT_INPUT). */
+    /* Append the backward ops from dy, the gradient of the layer's output. DG_WANT_WEIGHTS: compute weight gradients.
+     * DG_WANT_INPUT: set dx to the gradients of .in and .add. */
     void (*backward)(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2]);
-    /* Append the tangent ops of layer i and the ops of its weight gradients (dg_tangent). Returns the output's tangent.
-     * NULL: the layer cannot be part of a network with a gradient penalty. */
+    /* Append the ops of the tangent and of the weight gradients of layer i (dg_tangent). Returns the output's tangent.
+     * NULL: networks with this layer have no gradient penalty. */
     dg_view (*tangent)(dg_builder *b, const dg_tangent *t, int i);
     /* Append the layer's ONNX nodes for evaluation mode; NULL: the layer is an identity. */
     void (*onnx)(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n);
@@ -94,7 +94,7 @@ extern const dg_layer_kind *const dg_layer_kinds[];
 dg_err dg_layer_fail(const dg_layer *l, const char *where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Returns the view for the gradient before an activation: dy, or a new row in networks that fork and reuse dy. */
+/* Returns the view for the gradient before an activation: dy, or a new row if other layers also read dy. */
 dg_view dg_layer_gradient(dg_builder *b, const dg_pass *p, int i, dg_view dy);
 
 /* Append y = act(a + output of layer `add`). */
@@ -105,11 +105,9 @@ void dg_finish_forward(dg_builder *b, const dg_pass *p, int i, int bias);
 /* Append the backward ops of dg_finish_forward; returns the input's gradient. db: row of bias gradients, -1: none. */
 dg_view dg_finish_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, int db, unsigned want, dg_view dx[2]);
 
-/* Append the tangent ops of dg_finish_forward, then the gradient db of the biases (-1: none). The op of the
- * activation's slope directly follows the convolution, so that fusion can join the two ops. from: the tangent before
- * these ops; may equal `out`. */
+/* Append the tangent ops of dg_finish_forward, then the gradient db of the biases (-1: none). The slope op directly
+ * follows the convolution, so that both can be fused. from: the tangent before these ops; may equal `out`. */
 void dg_finish_tangent(dg_builder *b, const dg_tangent *t, int i, dg_view from, dg_view out, int db);
-/* Returns the view for the tangent of layer i's output. */
 dg_view dg_tangent_out(dg_builder *b, const dg_tangent *t, int i);
 
 /* Append an ONNX node that reads n->value, and set n->value to the node's output. */
@@ -118,10 +116,10 @@ dg_onnx_node *dg_layer_node(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n, con
 void dg_finish_onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n);
 void dg_windows_onnx(dg_onnx_node *node, const dg_layer *l);
 
-/* Set out->H and out->W to the number of windows. If floors is set, pixels after the last window are ignored; otherwise
- * pixels after the last window are a DG_USAGE error. */
+/* Set out->H and out->W to the number of windows. Pixels after the last window are ignored if floors is set, else a
+ * DG_USAGE error. */
 dg_err dg_layer_windows(const dg_layer *l, const char *where, bool floors, dg_shape *out);
-/* Implements dg_layer_kind.shape for layer kinds whose output shape equals their input shape. */
+/* dg_layer_kind.shape for layer kinds that keep the shape of their input. */
 dg_err dg_layer_same_shape(dg_layer *l, const char *where);
 /* Returns DG_USAGE unless height and width of the layer's output are 1 to DG_LAYER_SIDE. */
 enum { DG_LAYER_SIDE = 1024 };

@@ -1,7 +1,7 @@
-/* Layer resample: doubles or halves the image by the filter [1 3 3 1] (ops resample_up, resample_down). */
+/* Layer resample: doubles or halves the sides of a map with the filter [1 3 3 1]. */
 #include "host/net/layers/layers.h"
 
-enum { DOUBLES, HALVES }; /* values of key scale */
+enum { DOUBLES, HALVES };
 
 static dg_err shape(dg_layer *l, const char *where)
 {
@@ -59,7 +59,6 @@ static dg_view tangent(dg_builder *b, const dg_tangent *t, int i)
     return out;
 }
 
-/* Append an ONNX mean over windows of 2 x 2 pixels. */
 static void mean(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n, const char *what, int stride, int pad)
 {
     dg_layer window = *l;
@@ -69,8 +68,9 @@ static void mean(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n, const char *wh
     dg_onnx_int(node, "count_include_pad", 1);
 }
 
-/* The filter [1 3 3 1] is [1 1] * [1 1] * [1 1]: two factors become means of neighbouring pixels; the third becomes a
- * mean of 2 x 2 pixels (halving) or four copies of each pixel (doubling). ONNX's Resize repeats the border pixels. */
+/* The filter [1 3 3 1] is the convolution [1 1] * [1 1] * [1 1]. Two factors become AveragePool nodes with stride 1.
+ * The third factor becomes an AveragePool with stride 2 (halving) or four copies of each pixel (doubling). ONNX's
+ * Resize is unsuitable, because it repeats the border pixels. */
 static void onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n)
 {
     if (l->scale == DOUBLES) {
