@@ -1,4 +1,4 @@
-/* Writes the HTML page that compares runs: grids, curves, and settings that differ. */
+/* Writes the HTML page that compares runs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ typedef struct {
     int runs;
 } several;
 
-/* Returns a recipe whose log columns exist in all runs. */
+/* Returns a recipe whose log columns exist in every run. */
 static const dg_recipe *common_recipe(const several *s)
 {
     for (int i = 1; i < s->runs; i++)
@@ -41,7 +41,7 @@ static dg_err put_curves(FILE *to, const several *s)
         else snprintf(p->title, sizeof p->title, "%s: %s", recipe->plot[m->plot].title, m->legend);
         for (int i = 0; i < s->runs; i++) {
             dg_curve_add(p, s->run[i].name, &log[i], m, 0);
-            p->curve[i].bins = 0; /* no value ranges, because the ranges of several runs would overlap */
+            p->curve[i].bins = 0; /* value ranges of several runs would overlap */
         }
         dg_plot_write(to, p);
     }

@@ -8,9 +8,9 @@
 #include "host/report/html.h"
 
 enum {
-    ROOM = 6 << 20, /* max bytes of all grids before base64, which adds a third */
-    MOST = 600,     /* max number of grids that a slider can select from */
-    REDUCED = 3,    /* levels: 0 unchanged; 1 JPEG; 2 and 3 JPEG with 1/2 and 1/4 of the side limit */
+    ROOM = 6 << 20, /* max bytes of all grids, before base64 */
+    MOST = 600,     /* max number of grids in the slider */
+    REDUCED = 3,    /* highest level that only reduces images; higher levels omit epochs */
     QUALITY = 85
 };
 
@@ -70,7 +70,7 @@ static void keep(dg_report_file *out, const dg_image *im, void *file, size_t byt
     out->png = true;
 }
 
-/* Store the image file unchanged if it has at most `most` bytes or is smaller than its JPEG. */
+/* Store the file unchanged if it has at most `most` bytes, or if its JPEG would be larger. */
 static dg_err shrink(const char *path, void *file, size_t bytes, size_t most, int side, dg_report_file *out)
 {
     dg_image im;
@@ -136,7 +136,6 @@ static dg_err list(int dir, const char *path, dg_report_file **out, int *n)
     return e;
 }
 
-/* Keep the first grid, the last grid, and each grid whose index is divisible by stride. */
 static int thin(dg_report_file *grid, int n, uint64_t stride)
 {
     int kept = 0;
@@ -163,7 +162,7 @@ static dg_err load(dg_report_file *p, int dir, const char *path, int level)
     return read_image(dir, file, level ? 0 : ROOM, side_of(level), p);
 }
 
-/* Load all grids at reduction level g->level, skipping unreadable files. *fits: the page limits are met. */
+/* Load all grids at reduction level g->level, skipping unreadable files. *fits: true if the page limits are met. */
 static dg_err renew(dg_report_grids *g, int dir, const char *path, bool *fits)
 {
     dg_report_grids now = {.level = g->level};
@@ -191,7 +190,6 @@ static dg_err renew(dg_report_grids *g, int dir, const char *path, bool *fits)
     return e;
 }
 
-/* True if decoding all grids would need too much memory in a browser, whatever the file sizes. */
 static bool too_many_pixels(const dg_report_grids *g)
 {
     size_t pixels = 0;

@@ -8,18 +8,18 @@
 #include "core/base/err.h"
 #include "host/image/image.h"
 
-/* An image as PNG or, if smaller, JPEG. */
+/* An image in PNG or JPEG format. */
 typedef struct {
     uint64_t epoch;
     size_t pixels;
-    int W, H, side; /* side: limit of the longer side in pixels if reduced, else 0 */
+    int W, H, side; /* side: longer side in pixels after reduction; 0: not reduced */
     bool png;
     void *data;
     size_t bytes;
 } dg_report_file;
 
 typedef struct {
-    int level; /* 0: unchanged files; 1 to 3: reduced images; higher: also fewer epochs */
+    int level; /* 0: unchanged files; 1: JPEG; 2, 3: smaller JPEG; higher: also fewer epochs */
     int n, on_disk;
     dg_report_file *grid;
 } dg_report_grids;
@@ -29,19 +29,19 @@ enum { DG_GRID_BYTES = 64 << 20, DG_GRID_PIXELS = 32 << 20, DG_GRIDS_PIXELS = 51
 /* Max side of a reduced grid in pixels: 16 images of 64 pixels with gaps, rounded up. */
 enum { DG_GRID_SIDE = 1072 };
 
-/* Decode an image file in directory dir. Returns DG_DATA or DG_IO if unreadable or too large. */
+/* Returns DG_DATA or DG_IO if the image file is unreadable or too large. path: relative to dir. */
 dg_err dg_report_image_read(int dir, const char *path, bool alpha, dg_image *out);
 
-/* Reduce an image so that its longer side has at most `side` pixels. *reduced: the image was larger. */
+/* Reduce an image so that its longer side has at most `side` pixels. *reduced: true if the image was larger. */
 dg_err dg_report_image_reduce(dg_image *im, int side, bool *reduced);
 
-/* Update g from the files epoch-NNNN.png in dir; files already in g are kept. Initialise g with {0}. path: for
+/* Update g from the files epoch-NNNN.png in dir, without reading files that g has. Initialise g with {0}. path: for
  * messages. */
 dg_err dg_report_grids_renew(dg_report_grids *g, int dir, const char *path);
 dg_err dg_report_grids_newest(dg_report_grids *g, int dir, const char *path);
 void dg_report_grids_free(dg_report_grids *g);
 
-/* Read an image file; reduce a file of more than `most` bytes to a JPEG. out->data NULL: the file does not exist. */
+/* Read an image file. A file of more than `most` bytes becomes a JPEG. out->data NULL: the file does not exist. */
 dg_err dg_report_file_read(int dir, const char *path, size_t most, dg_report_file *out);
 
 void dg_report_file_src(FILE *to, const dg_report_file *p);

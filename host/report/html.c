@@ -9,7 +9,7 @@
 #include "core/base/build_info.h"
 #include "core/base/memory_file.h"
 
-/* page.css and page.js, embedded by scripts/build/embed-text */
+/* contents of page.css and page.js (scripts/build/embed-text) */
 extern const char *const dg_page_css[], *const dg_page_js[];
 
 static void put_lines(FILE *to, const char *const *line)

@@ -1,4 +1,4 @@
-/* Writes parts of a self-contained HTML page, whose content security policy forbids network access. */
+/* Writes parts of a self-contained HTML page. Its content security policy forbids network access. */
 #ifndef DG_HTML_H
 #define DG_HTML_H
 
@@ -7,23 +7,21 @@
 #include "core/base/err.h"
 #include "core/base/file_io.h"
 
-/* Escape HTML; unprintable bytes become \xNN (err.h). */
+/* Write text with HTML escapes. Unprintable bytes become \xNN (err.h). */
 void dg_html_text(FILE *to, const char *text);
 
 void dg_html_data(FILE *to, const char *type, const void *data, size_t bytes);
 
-/* Four significant digits; NaN: a dash. */
+/* Write four significant digits, or a dash for NaN. */
 void dg_html_number(FILE *to, double v);
-/* Write a JSON number; null if v is not finite. */
 void dg_html_json(FILE *to, double v);
 
 void dg_html_row(FILE *to, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Write the page's parts before its first section and after its last section. */
 void dg_html_begin(FILE *to, const char *title, const char *subtitle);
 void dg_html_end(FILE *to);
 
-/* Write a page atomically (file_io.h); dir NULL: path's directory. */
+/* Write a page atomically (file_io.h). dir NULL: the directory of path. */
 dg_err dg_html_page(const dg_directory *dir, const char *path, dg_err (*write)(FILE *to, const void *context),
                     const void *context);
 

@@ -7,7 +7,7 @@
 #include "host/figure/images.h"
 #include "host/report/report.h"
 
-/* Images are compared after reduction to SIDE x SIDE box means, which tolerates shifts by one pixel. */
+/* Images are compared after box filtering to SIDE x SIDE pixels, which tolerates shifts by one pixel. */
 enum { SHOWN = 16, ROW = 8, SIDE = 16, GAP = 2, VALUES = 4 * SIDE * SIDE };
 
 typedef struct {
@@ -63,7 +63,6 @@ static void look_through(search *s, const uint8_t *pixels, int n, int size, int 
     }
 }
 
-/* Cut the first cells out of an image grid (images.h). */
 static void cut(search *s, const dg_image *grid, int size, int channels)
 {
     const int columns = (grid->W - GAP) / (size + GAP), rows = (grid->H - GAP) / (size + GAP);

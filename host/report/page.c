@@ -12,7 +12,7 @@
 #include "host/report/report.h"
 #include "host/run/log_curves.h"
 
-enum { EXACT = 900 << 10, EXACT_REALS = 600 << 10 }; /* file size up to which an image is embedded unchanged */
+enum { EXACT = 900 << 10, EXACT_REALS = 600 << 10 }; /* max size of a file that is embedded unchanged */
 
 static void open_section(FILE *to, const char *id, const char *title)
 {
@@ -34,7 +34,7 @@ static dg_err read_image(const dg_report_run *r, const char *name, size_t most, 
     return e == DG_DEVICE ? e : DG_OK;
 }
 
-/* Read two images by dg_report_file_read. After an error, both images are already freed. */
+/* After an error, both images are already freed. */
 static dg_err read_pair(const dg_report_run *r, const char *first, size_t most, dg_report_file *a, const char *second,
                         dg_report_file *b)
 {
@@ -71,7 +71,6 @@ static void put_slider(FILE *to, const dg_report_grids *g)
             g->n - 1, g->n - 1);
 }
 
-/* Print a sentence about reduced grids; the newest grid is never reduced. */
 static void say_reduced(FILE *to, const dg_report_grids *g)
 {
     int jpeg = 0, side = 0;

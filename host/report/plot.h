@@ -1,4 +1,4 @@
-/* Writes a chart as inline SVG of any width. Mouse, touch and keyboard show the values of points. */
+/* Writes a chart as inline SVG that shows the values of points on mouse, touch and keyboard input. */
 #ifndef DG_REPORT_PLOT_H
 #define DG_REPORT_PLOT_H
 

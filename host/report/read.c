@@ -75,7 +75,6 @@ static double take_number(const cJSON *o, const char *key)
 
 static int take_whole(const cJSON *o, const char *key) { return (int)fmin(take_number(o, key), 2e9); }
 
-/* Read session.json, if it exists and is valid. */
 static dg_err read_session(dg_report_run *r)
 {
     char path[4400];
@@ -116,7 +115,7 @@ dg_err dg_report_session_write(const dg_report_session *s, const dg_directory *d
     return e;
 }
 
-/* Compute the findings of `dcgan doctor` for a GAN, including rules with at_end if the run is finished. */
+/* Compute the findings of `dcgan doctor` for a GAN. Rules for finished runs apply only if the run is finished. */
 static dg_err examine(dg_report_run *r)
 {
     if (!r->n || !dg_doctor_knows(r->recipe)) return DG_OK;

@@ -1,5 +1,5 @@
-/* report.html shows a run in one file without network access. The page has no date and depends only on the run's files,
- * so that each `dcgan report` writes equal bytes. */
+/* report.html shows a run in one file without network access. It depends only on the run's files and has no date, so
+ * that repeated reports are equal. */
 #ifndef DG_REPORT_H
 #define DG_REPORT_H
 
@@ -11,10 +11,9 @@
 
 typedef struct {
     char what[300], advice[400];
-    uint64_t from, to; /* first and last epoch of the problem; to 0: the problem persists */
+    uint64_t from, to; /* first and last epoch of the problem; to = 0: the problem persists */
 } dg_report_finding;
 
-/* The newest training session, read from session.json. */
 typedef struct {
     char version[128], device[256], precision[16];
     double memory;
@@ -33,14 +32,14 @@ typedef struct {
     bool configured;
     dg_report_session session;
     dg_report_grids grids;
-    dg_grid_seen *seen; /* (seens) diversities of grids */
+    dg_grid_seen *seen; /* (seens) diversity of each grid */
     int seens;
     dg_report_finding *finding;
     int findings;
 } dg_report_run;
 
-/* Read a run directory; the caller updates r->grids. Grids in r->seen are not read again. Returns DG_DATA if the
- * directory is not a run. Free r also after errors. */
+/* Read a run directory, except r->grids. Grids in r->seen are not read again. Returns DG_DATA if the directory is not a
+ * run. Free r also after errors. */
 dg_err dg_report_read(dg_report_run *r, int dir, const char *path);
 void dg_report_free(dg_report_run *r);
 
@@ -53,7 +52,8 @@ dg_err dg_report_gif(const dg_report_run *r, const char *path, int scale, int *f
 
 dg_err dg_report_session_write(const dg_report_session *s, const dg_directory *dir, const char *path);
 
-/* Write nearest.png: samples of an epoch's grid above their nearest training images. Writes no file if sizes differ. */
+/* Write nearest.png: the samples of an epoch's grid above their nearest training images. If image sizes differ, no file
+ * is written. */
 dg_err dg_nearest_write(const dg_directory *dir, const char *path, uint64_t epoch, const uint8_t *pixels, int n,
                         int size, int channels);
 

@@ -1,4 +1,4 @@
-/* Length of a run: --epochs auto, --sample-every auto, and durations as text. */
+/* The length of a run (--epochs auto, --sample-every auto), and durations as text. */
 #ifndef DG_LENGTH_H
 #define DG_LENGTH_H
 
@@ -14,25 +14,23 @@ enum {
     DG_AUTO_GRIDS = 300
 };
 
-/* Returns the images per epoch; o->batch must be set. */
 int dg_images_of_epoch(const dg_options *o, int images);
-/* Returns the steps per epoch; o->batch must be set. */
+/* o->batch must be set. */
 int dg_steps_of_epoch(const dg_options *o, int images);
-/* Returns the steps of the run: the steps of all epochs, at most --steps. */
+/* Returns the steps of all epochs, limited by --steps. */
 long dg_steps_of_run(const dg_options *o, int images);
 
-/* True if the run has reached its epochs or steps. */
 bool dg_run_is_finished(const dg_options *o, uint64_t epoch, uint64_t step);
 
-/* Returns the min number of training images: DG_LEAST_IMAGES or, if larger, the batch size (--batch auto: the size
- * tried first). */
+/* Returns the min number of training images: the batch size (--batch auto: the first size tried), but at least
+ * DG_LEAST_IMAGES. */
 int dg_least_images(const dg_options *o);
 
 /* Reduce a default batch size to the largest power of two <= images. */
 void dg_settle_batch(dg_options *o, int images);
 
-/* Set epochs, sample_every and schedule_length if they are auto. With --steps, set enough epochs for this number of
- * steps. An auto schedule ends after 80% of the images that the run trains on. */
+/* Replace auto in epochs, sample_every and schedule_length. With --steps, set enough epochs for this number of steps.
+ * An auto schedule ends after 80% of the images of the run. */
 void dg_settle_length(dg_options *o, int images);
 
 /* Write a duration as "45 seconds", "8 minutes", "3.5 hours" or "12 days"; returns out. */

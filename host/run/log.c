@@ -64,8 +64,8 @@ static dg_err add_text(log_file *f, const char *text, size_t n)
     return DG_OK;
 }
 
-/* Append all buffered log rows to the file, or no row: a partial write (full disk) is truncated and retried later. Only
- * SIGKILL can leave a partial line, which readers ignore. */
+/* Append the buffered rows to the file. After a partial write (full disk), truncate the file and keep the rows for a
+ * retry. Only SIGKILL can leave a partial line, which readers ignore. */
 static dg_err flush_file(log_file *f)
 {
     if (f->bytes == 0) return DG_OK;
@@ -104,7 +104,6 @@ dg_err dg_log_sync(const dg_log *l)
     return e ? e : f;
 }
 
-/* Load the line as the next row if it is valid and its step is at most resume_step. *keep: the line was loaded. */
 static dg_err keep_csv(dg_log *l, const char *line, uint64_t resume_step, bool *keep)
 {
     dg_log_row row;
@@ -131,7 +130,7 @@ static dg_err begin_file(const dg_rundir *r, const dg_log *l, int which)
     return dg_write_atomic_in(&at, l->file[which].path, &(dg_chunk){header, bytes}, 1);
 }
 
-/* Remove log rows after resume_step, and an incomplete last line. */
+/* Remove rows after resume_step, and an incomplete last line. */
 static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_step)
 {
     log_file *f = &l->file[which];
@@ -140,7 +139,7 @@ static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_ste
     size_t bytes = 0;
     const size_t limit = DG_LOG_BYTES;
     const bool there = dg_rundir_has(r, "%s", file_name[which]);
-    if (!there && errno != ENOENT) /* after an error, do not replace a log that may exist */
+    if (!there && errno != ENOENT) /* a log may exist, so do not replace it */
         return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot check whether the file exists: %s", f->path,
                        strerror(errno));
     dg_err e = there ? dg_read_text(r->fd, f->path, true, limit, &data, &bytes) : DG_FAILED;
@@ -259,7 +258,7 @@ uint64_t dg_log_end_of(const dg_log *l, uint64_t epoch)
     return n > 0 ? l->row[n - 1].step : 0;
 }
 
-/* Returns the log text (malloc'd) with DG_LOGGED more columns. */
+/* Returns the log text (malloc'd) with DG_LOGGED empty columns added. */
 static char *widened(const dg_log *l, const char *text, size_t bytes, size_t *out_bytes)
 {
     const char *line = memchr(text, '\n', bytes), *end = text + bytes;
@@ -297,7 +296,6 @@ dg_err dg_log_judge(dg_log *l, const dg_rundir *r)
     return open_file(r, f, file_name[CSV]);
 }
 
-/* Returns a copy of the row with the columns of the log; missing values are NaN. */
 static dg_log_row fitted(const dg_log *l, const dg_log_row *row)
 {
     dg_log_row out = *row;

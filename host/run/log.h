@@ -7,22 +7,22 @@
 #include "host/rundir/rundir.h"
 
 typedef struct dg_log dg_log;
-/* Open the log with the recipe's metrics as columns. resume_step: rows of later steps are removed, and earlier rows are
- * loaded for the curves; 0: create new files. */
+/* Open the log. resume_step: later rows are removed, and earlier rows are loaded for the curves; 0: create new
+ * files. */
 dg_err dg_log_open(const dg_rundir *r, const dg_recipe *recipe, uint64_t resume_step, dg_log **out);
-/* Add the log columns of --eval-every if missing; the new columns are empty in existing rows. */
+/* Add empty columns for the metrics of --eval-every, if missing. */
 dg_err dg_log_judge(dg_log *l, const dg_rundir *r);
 dg_err dg_log_step(dg_log *l, const dg_log_row *row);
 /* Append the means of an epoch to log.jsonl, and write buffered rows. */
 dg_err dg_log_epoch(dg_log *l, const dg_log_row *means);
-/* Write buffered rows. Call dg_log_flush before saving a checkpoint, so that a kill leaves no gap in the log. */
+/* Write buffered rows. Call this function before saving a checkpoint, so that a kill leaves no gap in the log. */
 dg_err dg_log_flush(dg_log *l);
-/* Sync the log to disk; any thread may call dg_log_sync. Call dg_log_sync before a checkpoint is renamed, so that a
- * power failure leaves no checkpoint without rows. */
+/* Sync the log to disk before a checkpoint is renamed, so that a power failure leaves no checkpoint without rows.
+ * Callable from any thread. */
 dg_err dg_log_sync(const dg_log *l);
-/* Also write events.out.tfevents.run for TensorBoard, from the first row on. Call after dg_log_open. */
+/* Also write the rows to events.out.tfevents.run for TensorBoard. Call after dg_log_open. */
 dg_err dg_log_events(dg_log *l, const dg_rundir *r, uint64_t resume_step);
-/* Add an image grid to the TensorBoard file; any thread may call dg_log_image. */
+/* Add an image grid to the TensorBoard file. Callable from any thread. */
 dg_err dg_log_image(const dg_log *l, uint64_t step, const dg_image *im);
 uint64_t dg_log_end_of(const dg_log *l, uint64_t epoch);
 /* Get all rows; the log owns their memory. */

@@ -13,18 +13,17 @@ typedef struct {
     long n;
 } dg_run_log;
 
-/* Store in x (n) the middle of each row's step on the epoch axis. A single step of epoch 1 is at 0.5. */
+/* Store in x (n) each row's position on the epoch axis: the middle of its step. A single step of epoch 1 is at 0.5. */
 void dg_curve_places(const dg_log_row *rows, long n, double *x);
 
 /* True if the log has enough epochs for curves with one point per epoch. */
 bool dg_curve_by_epochs(const dg_run_log *run);
 
-/* Append the curve of metric m to chart p or, if m is NULL, of sample metric number `logged`. A curve point is the mean
- * of whole epochs if p->epochs is set, else of 1% of the log rows. Rows without a value are skipped. Test metrics have
- * one value per epoch, so their curves have no value ranges (bins). */
+/* Append the curve of metric m to chart p or, if m is NULL, of sample metric `logged`. A point is the mean of an epoch
+ * (p->epochs set) or of 1% of the rows. Rows without a value are skipped. Test metrics have one value per epoch, so
+ * their curves have no value ranges (bins). */
 void dg_curve_add(dg_chart *p, const char *label, const dg_run_log *run, const dg_metric *m, int logged);
 
-/* Make the chart of plot number i of the recipe, over epochs. */
 void dg_run_chart(dg_chart *p, const dg_run_log *run, int i);
 
 /* Draw curves.png: the recipe's plots and the sample metrics over epochs. n (log rows) may be 0. */

@@ -25,7 +25,7 @@ static dg_err play(const dg_oracle *o, dg_job *job, int s, int32_t *perm, dg_met
     int n = dg_oracle_batch(o, s);
     const int64_t *row = dg_oracle_index(o, s);
     int32_t host[65536];
-    host[0] = 0; /* avoids a compiler warning for n = 0 */
+    host[0] = 0; /* for n = 0, against a compiler warning */
     for (int i = 0; i < n; i++) host[i] = (int32_t)row[i];
     dg_err e = b->put(b, perm, host, (size_t)n * sizeof *host);
     const size_t latents = (size_t)o->model.latent;
@@ -42,7 +42,6 @@ static dg_err play(const dg_oracle *o, dg_job *job, int s, int32_t *perm, dg_met
     return e;
 }
 
-/* Compare a tensor with the recorded tensor named `prefix` + name, if the record contains this name. */
 static dg_err compare(const dg_oracle *o, dg_job *job, const dg_replay_report *r, const char *prefix,
                       const dg_job_tensor *t, int row)
 {

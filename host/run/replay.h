@@ -5,13 +5,13 @@
 #include "host/infer/oracle.h"
 
 typedef struct {
-    /* Called per compared quantity. difference: max |computed - recorded| / max |recorded|, NaN if not finite; where:
-     * "worst step 3" or "". */
+    /* Called for each compared quantity. difference: max |computed - recorded| / max |recorded|, NaN if not finite;
+     * where: "worst step 3" or "". */
     void (*compared)(void *context, const char *name, double difference, const char *where);
     void *context;
 } dg_replay_report;
 
-/* Run `steps` steps; compare gradients of step 0, metrics m (steps) and, after all steps, weights and samples. */
+/* Run `steps` steps. Compare gradients of step 0, all metrics m (steps), and the final weights and samples. */
 dg_err dg_replay(const dg_oracle *o, dg_backend *b, int steps, const dg_replay_report *report, dg_metrics *m);
 
 #endif

@@ -18,7 +18,7 @@ static void say(const char *text)
     errno = before;
 }
 
-/* True for signals that a batch system sends, once or repeatedly, before a time limit. */
+/* Batch systems send these signals before a time limit, some repeatedly. */
 static bool is_notice(int number) { return number == SIGUSR1 || number == SIGUSR2 || number == SIGXCPU; }
 
 static void on_signal(int number)
@@ -49,5 +49,5 @@ void dg_catch_signals(void)
         if (!sigaction(caught[i], NULL, &old) && old.sa_handler != SIG_IGN) sigaction(caught[i], &a, NULL);
     }
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGXFSZ, SIG_IGN); /* with SIGXFSZ ignored, too large writes fail with EFBIG */
+    (void)signal(SIGXFSZ, SIG_IGN); /* too large writes then fail with EFBIG */
 }

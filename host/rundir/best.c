@@ -45,7 +45,7 @@ static double score_at(const dg_recipe *recipe, const dg_log_row *row, long n, u
     return n > 0 && row[n - 1].step == step ? dg_best_score(recipe, &row[n - 1]) : -INFINITY;
 }
 
-/* Find the first checkpoint with the best score up to `step`. Returns the score; -INFINITY: no checkpoint exists. */
+/* Find the first checkpoint with the best score up to `step`. Returns its score; -INFINITY: none. */
 static double find_best(const dg_rundir *r, const dg_recipe *recipe, const dg_log_row *row, long n, uint64_t step,
                         char name[256])
 {

@@ -1,5 +1,5 @@
-/* The file of a run's best state. Classifier: best.safetensors, by test accuracy. GAN with --eval-every:
- * checkpoint-best.safetensors, by the Frechet distance of random-network features. */
+/* The file of a run's best state: best.safetensors for a classifier, by test accuracy, and checkpoint-best.safetensors
+ * for a GAN with --eval-every, by the Frechet distance of random-network features. */
 #ifndef DG_BEST_H
 #define DG_BEST_H
 
@@ -11,10 +11,9 @@ const char *dg_best_name(const dg_recipe *recipe);
 /* Returns the score in a log row (higher is better); -INFINITY: the row has no test. */
 double dg_best_score(const dg_recipe *recipe, const dg_log_row *row);
 
-/* Call before a run with these log rows resumes at `step`. Replaces the best file by the best of the old best file and
- * the existing checkpoints, according to the tests in the log. The old best file may be from a step after `step`,
- * because the run rewinds or a kill lost its last epochs. Without any tested checkpoint the best file is removed.
- * Returns the score of the best file; -INFINITY: no file or no test. Failures are warnings. */
+/* Call before a run resumes at `step`. Replaces the best file by the best of itself and all checkpoints up to `step`,
+ * according to the tests in the log. Without a tested checkpoint the best file is removed. Returns the score of the
+ * best file; -INFINITY: no file or no test. Failures are warnings. */
 double dg_best_settle(const dg_rundir *r, const dg_recipe *recipe, const dg_log_row *row, long n, uint64_t step);
 
 #endif

@@ -12,7 +12,7 @@
 #include "core/base/numbered.h"
 
 static const char newest[] = "checkpoint.safetensors", folder_name[] = "later-than-";
-/* Name that a rewind gives to the chosen checkpoint if the user has renamed its file. */
+/* name for the checkpoint of a rewind if its file has a foreign name */
 static const char renamed[] = "checkpoint-chosen.safetensors";
 static const char *const best[] = {"best.safetensors", "checkpoint-best.safetensors"};
 
@@ -25,7 +25,7 @@ static bool is_own_name(const char *name)
            !strcmp(name, best[1]);
 }
 
-/* Returns 1 if both names lead to one file, 0 if not, -1 after an error (errno). */
+/* Returns 1 if both names lead to one file, 0 if not, -1 (errno) after an error. */
 static int same_file(int a_dir, const char *a, int b_dir, const char *b)
 {
     struct stat x, y;
@@ -48,16 +48,15 @@ static bool is_regular(int dir, const char *name)
 static int link_over(const dg_rundir *r, const char *from, const char *to)
 {
     static const char temporary[] =
-        ".checkpoint.safetensors.0-0.dcgan-tmp"; /* no other process uses this name, because of the lock */
+        ".checkpoint.safetensors.0-0.dcgan-tmp"; /* the lock keeps other processes from using this name */
     unlinkat(r->fd, temporary, 0);
     if (linkat(r->fd, from, r->fd, temporary, 0)) return -1;
     const int failed = renameat(r->fd, temporary, r->fd, to);
-    unlinkat(r->fd, temporary, 0); /* needed if both names lead to one file, because rename() then does nothing */
+    unlinkat(r->fd, temporary, 0); /* rename() does nothing if both names lead to one file */
     return failed;
 }
 
-/* Get the names (256 bytes) of the oldest and latest checkpoint-NNNN. Returns the number of files; -1 after an
- * error. */
+/* Get the names (256 bytes) of the oldest and the latest checkpoint-NNNN. Returns their number; -1 (errno): error. */
 static int kept_ones(const dg_rundir *r, char *oldest, char *latest)
 {
     uint64_t least = 0, most = 0;
@@ -93,8 +92,8 @@ void dg_history_prune(const dg_rundir *r, int keep)
         if (unlinkat(r->fd, oldest, 0)) return;
 }
 
-/* A rewind moves later files to a new directory. A marker file in the new directory, removed at the end, names the
- * checkpoint to rewind to. The rewind takes effect when the named checkpoint is renamed to checkpoint.safetensors. */
+/* A rewind moves later files to a new directory. A marker file there names the checkpoint to rewind to, until the
+ * rewind ends. Renaming this checkpoint to checkpoint.safetensors is the commit point. */
 
 static const char marker[] = "going-back";
 
@@ -125,7 +124,7 @@ static dg_err move_listed(const dg_rundir *r, int folder, uint64_t (*number)(con
     return e;
 }
 
-/* Move files until a pass moves nothing, because reading a directory while it changes may skip entries. */
+/* Repeat until a pass moves nothing, because reading a directory while it changes may skip entries. */
 static dg_err move_later(const dg_rundir *r, int folder, uint64_t (*number)(const char *), uint64_t epoch)
 {
     int moved;
@@ -164,7 +163,7 @@ dg_err dg_history_name(const dg_rundir *r, const char *file, const char *name)
     return dg_sync_directory(r->fd) ? failed(r, "sync", name) : DG_OK;
 }
 
-/* Link a file into the new directory; a hard link is enough, because files are replaced and never changed in place. */
+/* A hard link is enough, because files are replaced and never changed in place. */
 static dg_err share(const dg_rundir *r, int folder, const char *name)
 {
     unlinkat(folder, name, 0);
@@ -184,7 +183,7 @@ static dg_err share_link(const dg_rundir *r, int folder, const char *name)
     return DG_OK;
 }
 
-/* Finish a rewind: move later images and checkpoints, copy other files. Resuming removes later epochs from copies. */
+/* Finish a rewind: move later images and checkpoints, copy other files. */
 static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
 {
     static const char *const kept[] = {"curves.png",
@@ -216,8 +215,8 @@ static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
     return e;
 }
 
-/* Find the state of an interrupted rewind. *moved: the folder of later files has the previous checkpoint.safetensors.
- * *there: the run has a checkpoint.safetensors. *back: the run's checkpoint.safetensors is the chosen checkpoint. */
+/* Find the progress of an interrupted rewind. *moved: `folder` has the previous checkpoint.safetensors. *there: the run
+ * has a checkpoint.safetensors. *back: that file is the chosen checkpoint. */
 static dg_err how_far(const dg_rundir *r, int folder, const char *chosen, bool *moved, bool *there, bool *back)
 {
     const int kept = exists(folder, newest), is = exists(r->fd, newest);
@@ -242,7 +241,8 @@ static bool is_folder_name(const char *name)
     return !*rest || (*rest == '-' && rest[1] > '0' && strlen(rest) <= 5 && !rest[1 + strspn(rest + 1, "0123456789")]);
 }
 
-/* Read checkpoint and epoch from a marker of an untrusted directory; only names of dcgan checkpoints are valid. */
+/* Read the chosen checkpoint and the epoch from the marker. The directory is untrusted, so only names of dcgan
+ * checkpoints are valid. */
 static dg_err read_marker(const dg_rundir *r, int folder, const char *name, char chosen[64], uint64_t *epoch)
 {
     void *data;
@@ -269,7 +269,7 @@ static void undo(const dg_rundir *r, int folder, const char *name)
     unlinkat(r->fd, name, AT_REMOVEDIR);
 }
 
-/* Finish an interrupted rewind if it has taken effect, otherwise undo it. */
+/* Finish an interrupted rewind after its commit point, otherwise undo it. */
 static dg_err take_up(const dg_rundir *r, const char *name)
 {
     const int folder = open_folder(r, name);
@@ -278,7 +278,7 @@ static dg_err take_up(const dg_rundir *r, const char *name)
     bool moved = false, there = false, back = false;
     if (folder < 0) return DG_OK;
     const int marked = exists(folder, marker);
-    if (!marked) { /* the rewind finished, or was killed before it wrote the marker */
+    if (!marked) { /* finished, or killed before writing the marker */
         dg_sweep_temporaries(folder);
         unlinkat(r->fd, name, AT_REMOVEDIR);
         close(folder);
@@ -324,7 +324,7 @@ static int make_folder(const dg_rundir *r, const char *chosen, uint64_t epoch, c
     return -1;
 }
 
-/* Returns the run's checkpoint that the symbolic link `name` points to, or `name` if it is not a link. */
+/* Returns the checkpoint that the symbolic link `name` points to, or `name` if there is none. */
 static const char *link_target(const dg_rundir *r, const char *name, char *out, size_t size)
 {
     const ssize_t n = readlinkat(r->fd, name, out, size - 1);

@@ -15,7 +15,6 @@ const dg_logged_measure dg_logged[DG_LOGGED] = {
 #undef X
 };
 
-/* The columns of log.csv: epoch, step, the recipe's named metrics, img_s, seconds. */
 static const char first_columns[] = "epoch,step", last_columns[] = ",img_s,seconds\n";
 enum { RATE, SECONDS, LAST_COLUMNS };
 static const char *const last_name[LAST_COLUMNS] = {"img_s", "seconds"};
@@ -79,7 +78,6 @@ int dg_log_csv(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row)
     return n;
 }
 
-/* Append a JSON number, or null for NaN and infinity. */
 static int json_value(char *out, int n, const char *name, double v)
 {
     if (isfinite(v)) return n + snprintf(out + n, (size_t)(DG_LOG_LINE - n), ",\"%s\":%.9g", name, v);
@@ -166,7 +164,7 @@ dg_log_row *dg_log_rows_in(char *text, size_t header, const dg_recipe *r, long *
     char *line = text + header, *end;
     for (long number = 2; row && (end = strchr(line, '\n')); number++, line = end + 1) {
         *end = 0;
-        if (*rows == room) { /* allocated by rows, not by lines, because a hostile file may have many empty lines */
+        if (*rows == room) { /* grows with rows, because a hostile file may have many empty lines */
             dg_log_row *more = realloc(row, (size_t)(room *= 2) * sizeof *row);
             if (!more) free(row);
             row = more;

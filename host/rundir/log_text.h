@@ -8,21 +8,20 @@
 enum { DG_LOG_LINE = 1024 };             /* max length of a line */
 #define DG_LOG_BYTES ((uint64_t)4 << 30) /* max size of a log: about 40 million rows */
 
-/* A log row. Member `value` has the recipe's metrics. */
 typedef struct {
     uint64_t step, epoch;
     double value[DG_METRICS_MAX];
-    double seconds; /* seconds since the start of the run, summed over all sessions */
+    double seconds; /* since the start of the run, summed over all sessions */
     double images_per_second;
     bool judged; /* the row has columns of sample metrics */
     double measure[DG_LOGGED];
 } dg_log_row;
 
-/* Write the first line of log.csv with its newline. Returns the line's length. */
+/* Write the first line of log.csv with its newline. Returns its length. */
 int dg_log_header(char out[DG_LOG_LINE], const dg_recipe *r);
-int dg_log_header_judged(char out[DG_LOG_LINE], const dg_recipe *r); /* dg_log_header of a log with sample metrics */
+int dg_log_header_judged(char out[DG_LOG_LINE], const dg_recipe *r); /* with the columns of sample metrics */
 
-/* Returns the recipe of a log.csv by the log's first line; *header: bytes of this line. NULL: not a log.csv. */
+/* Find the recipe of a log.csv by its first line. *header: bytes of this line. NULL: not a log.csv. */
 const dg_recipe *dg_log_recipe(const char *text, size_t *header);
 
 /* True if this text of a log.csv or log.jsonl has no rows. */
@@ -32,7 +31,7 @@ int dg_log_csv(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row)
 int dg_log_json(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row, const char *kind);
 
 /* Parse a log line without its newline. Returns false unless the line is a row with epoch 1 to DG_LOG_EPOCH_MAX and
- * step 1 to DG_LOG_STEP_MAX. Missing columns are read as 0. */
+ * step 1 to DG_LOG_STEP_MAX. Missing columns become 0. */
 enum { DG_LOG_EPOCH_MAX = 999999999 };
 #define DG_LOG_STEP_MAX (((uint64_t)1 << 53) - 1)
 bool dg_log_parse(const char *line, const dg_recipe *r, dg_log_row *row);
@@ -40,11 +39,11 @@ bool dg_log_parse(const char *line, const dg_recipe *r, dg_log_row *row);
 /* True if log row `row` may follow `before` (NULL: none): steps increase, epochs do not decrease. */
 bool dg_log_follows(const dg_log_row *before, const dg_log_row *row);
 
-/* Parse the rows after the header of a log.csv's text. Newlines in the text become NUL; a last line without newline is
+/* Parse the rows of a log.csv after its header. Newlines in the text become NUL. A last line without newline is
  * ignored. Returns malloc'd rows; NULL: out of memory. *bad: number of the first invalid line, 0: none. */
 dg_log_row *dg_log_rows_in(char *text, size_t header, const dg_recipe *r, long *rows, long *bad);
 
-/* Returns the value that is read back after v is written to the log. */
+/* Returns the value of v after writing it to the log and reading it back. */
 double dg_log_rounded(double v);
 
 #endif

@@ -1,4 +1,4 @@
-/* The sample metrics that are log columns with --eval-every; host/judge computes these metrics. */
+/* The sample metrics in the log (--eval-every). */
 #ifndef DG_LOGGED_H
 #define DG_LOGGED_H
 
@@ -21,8 +21,8 @@ enum { DG_LOGGED_MEASURES(X) DG_LOGGED };
 
 typedef struct {
     const char *name, *label;
-    bool higher; /* true: higher values are better; false: lower values */
-    bool one;    /* true: the value 1 is best */
+    bool higher; /* false: lower values are better */
+    bool one;    /* 1 is the best value */
     bool percent;
 } dg_logged_measure;
 

@@ -20,7 +20,7 @@
 
 enum { NAME_ROOM = 64 };
 
-/* Create a directory and its parents. *made is increased by the number of created directories. */
+/* Create a directory and its parents. Adds the number of created directories to *made. */
 static dg_err make_directories(char *path, int *made)
 {
     for (char *s = path + 1;; s++) {
@@ -45,8 +45,8 @@ static dg_err make_directories(char *path, int *made)
     }
 }
 
-/* Sync the parents of created directories, from `dir` up; otherwise a power failure could remove the new directories
- * with their contents. Unreadable parents are skipped. */
+/* Sync the parents of `made` created directories, starting with the parent of `dir`. Otherwise a power failure could
+ * remove the directories with their contents. Unreadable parents are skipped. */
 static void sync_made(int dir, int made)
 {
     int at = dir;
@@ -59,7 +59,7 @@ static void sync_made(int dir, int made)
     if (at >= 0 && at != dir) close(at);
 }
 
-/* Returns 1 if a file name in the directory matches a pattern, 0 if not, -1 (errno) if the directory cannot be read. */
+/* Returns 1 if a file in the directory matches a pattern, 0 if not, -1 (errno) after an error. */
 static int has_like(int dir, const char *const *pattern)
 {
     DIR *d = dg_list_directory(dir);
@@ -82,7 +82,7 @@ static int holds_run(int dir)
 static const char *const logs[] = {"log.csv", "log.jsonl"};
 static const char session[] = "session.json", events[] = "events.out.tfevents.run";
 
-/* True for a log without rows, which an interrupted start leaves. False for an unreadable log. */
+/* True for a log without rows, which an interrupted start leaves. */
 static bool is_empty_log(const dg_rundir *r, const char *name)
 {
     void *text;
@@ -104,8 +104,7 @@ static bool is_session(const dg_rundir *r)
     return own;
 }
 
-/* Returns 1 if the directory has results, which must not be overwritten, otherwise 0; -1 (errno) after an error.
- * config.ini and checkpoint.safetensors are not results. */
+/* Returns 1 if the directory has results that must not be overwritten, 0 if not, -1 (errno) after an error. */
 static int has_results(const dg_rundir *r)
 {
     for (int i = 0; i < 2; i++)
@@ -117,7 +116,6 @@ static int has_results(const dg_rundir *r)
 
 bool dg_rundir_has_results(const dg_rundir *r) { return has_results(r) != 0; }
 
-/* Remove the files of a run that ended before its first step. */
 static void remove_start(const dg_rundir *r)
 {
     for (int i = 0; i < 2; i++)
@@ -136,11 +134,11 @@ static void write_owner(int fd)
     gethostname(host, sizeof host - 1);
     if (localtime_r(&now, &tm)) (void)strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S %z", &tm);
     int n = snprintf(text, sizeof text, "host %s\npid %ld\nstarted %s\n", host, (long)getpid(), when);
-    /* The lock works without the file's text, which only adds details to messages of other runs. */
+    /* The text is only for messages of other runs. */
     if (ftruncate(fd, 0) || pwrite(fd, text, (size_t)n, 0) != n) errno = 0;
 }
 
-/* Return an error with the lock's owner from the lock file, which may briefly name an earlier, killed run. */
+/* Fail with the lock's owner, read from the lock file. The file may briefly name an earlier, killed run. */
 static dg_err locked(const char *path, int fd)
 {
     char text[400] = "", host[256] = "", when[64] = "", here[256] = "", number[16] = "";
@@ -161,7 +159,7 @@ static dg_err locked(const char *path, int fd)
                    path);
 }
 
-/* Try once to take the lock. *again: another run that failed has removed the lock file or the directory. */
+/* *again: true if another run that failed has removed the lock file or the directory. */
 static dg_err take_lock(dg_rundir *r, bool *again)
 {
     char file[4096];
@@ -178,7 +176,7 @@ static dg_err take_lock(dg_rundir *r, bool *again)
     if (s.st_nlink > 1)
         return dg_fail(DG_IO, "%s: has %ju hard links, so this file may not be the lock of this run; remove the file",
                        file, (uintmax_t)s.st_nlink);
-    /* The lock belongs to the open file description, so closing another descriptor of the file does not release it. */
+    /* An open file description lock is not released when another descriptor of the file is closed. */
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(fd, F_OFD_SETLK, &whole)) {
         if (errno == EAGAIN || errno == EACCES) return locked(r->path, fd);
@@ -191,7 +189,7 @@ static dg_err take_lock(dg_rundir *r, bool *again)
     return DG_OK;
 }
 
-/* Remove directories created for a run that did not start; rmdir keeps non-empty directories. */
+/* rmdir keeps non-empty directories. */
 static void remove_made(dg_rundir *r)
 {
     char path[sizeof r->path];
@@ -211,7 +209,7 @@ static dg_err open_locked(dg_rundir *r)
     bool again = true;
     for (int tries = 0; tries < 20 && again; tries++) {
         dg_rundir_close(r);
-        r->made = 0; /* directories of an earlier attempt may belong to another run */
+        r->made = 0; /* they may now belong to another run */
         e = make_directories(r->path, &r->made);
         if (e) return e;
         r->fd = open(r->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -220,7 +218,7 @@ static dg_err open_locked(dg_rundir *r)
         if (!e) e = take_lock(r, &again);
     }
     if (!e) sync_made(r->fd, r->made);
-    if (e && r->lock >= 0) close(r->lock), r->lock = -1; /* the lock file keeps the text of the run that has the lock */
+    if (e && r->lock >= 0) close(r->lock), r->lock = -1; /* keeps the text of the run that has the lock */
     if (e) dg_rundir_close(r);
     return e;
 }
@@ -285,7 +283,7 @@ dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out)
 void dg_rundir_close(dg_rundir *r)
 {
     if (r->lock >= 0) {
-        /* Truncate and do not remove the lock file, because another run may have opened it. */
+        /* Do not remove the lock file, because another run may have opened it. */
         if (ftruncate(r->lock, 0)) errno = 0;
         close(r->lock);
     }
@@ -300,22 +298,22 @@ void dg_rundir_abandon(dg_rundir *r)
         remove_start(r);
         unlinkat(r->fd, "config.ini", 0);
     }
-    /* The lock excludes other runs. A run that opens the lock file before its removal creates the directory again.
-     * rmdir keeps directories with skipped.txt or the lock of a new run. */
+    /* A run that has opened run.lock before its removal creates the directory again. rmdir keeps directories with
+     * skipped.txt or the lock of a new run. */
     if (unused && r->made > 0 && dg_leads_to(AT_FDCWD, r->path, r->fd) == DG_SAME_YES &&
         unlinkat(r->fd, "run.lock", 0) == 0)
         remove_made(r);
     dg_rundir_close(r);
 }
 
-/* Ignores an unresponsive network file system, because later writes report the failure. */
+/* An unresponsive network file system is ignored, because later writes fail. */
 dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
 {
     char link[40], now[4096];
     struct stat s;
     *removed = fstat(r->fd, &s) == 0 && s.st_nlink == 0;
     if (!*removed && r->lock >= 0 && dg_leads_to(r->fd, "run.lock", r->lock) == DG_SAME_NO) {
-        *removed = true; /* over NFS, rm -rf may leave the directory, and another run may use it */
+        *removed = true; /* on NFS, the directory may remain and belong to another run */
         return dg_fail(DG_IO,
                        DG_MSG("run-lock-removed", "%s: run.lock was removed during the run; the run ends and writes "
                                                   "nothing more, because the directory may belong to another run"),
@@ -329,7 +327,7 @@ dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
     snprintf(link, sizeof link, "/proc/self/fd/%d", r->fd);
     const ssize_t n = readlink(link, now, sizeof now - 1);
     now[n > 0 ? n : 0] = 0;
-    const bool there = n > 0 && dg_leads_to(AT_FDCWD, now, r->fd) == DG_SAME_YES; /* false: the new path is unknown */
+    const bool there = n > 0 && dg_leads_to(AT_FDCWD, now, r->fd) == DG_SAME_YES; /* else the new path is unknown */
     return dg_fail(DG_IO,
                    DG_MSG("run-moved", "%s: the run directory was moved%s%s; the run ends after a last checkpoint "
                                        "there; resume it there with {resume}"),
@@ -358,6 +356,6 @@ char *dg_rundir_file(const dg_rundir *r, char *out, const char *format, ...)
     va_start(ap, format);
     int k = vsnprintf(out + n, size - n, format, ap);
     va_end(ap);
-    if ((size_t)k >= size - n) out[0] = 0; /* never use a truncated name, which may be the name of another file */
+    if ((size_t)k >= size - n) out[0] = 0; /* a truncated name may name another file */
     return out;
 }

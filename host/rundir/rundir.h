@@ -1,7 +1,7 @@
 /* A run directory: samples/<run>/ or --out DIR. A run locks its directory; only --resume overwrites files of a run.
  * Contents: config.ini, log.csv, log.jsonl, reals.png, epoch-NNNN.png, curves.png, skipped.txt, checkpoint.safetensors
- * (newest) and checkpoint-NNNN.safetensors (of epoch NNNN; history.h). All reads and writes use the open directory
- * descriptor, so that the run never writes to a directory that replaced its own. */
+ * (newest) and checkpoint-NNNN.safetensors (of epoch NNNN; history.h). All accesses use the open directory descriptor,
+ * so that a run never writes to a directory that replaced its own. */
 #ifndef DG_RUNDIR_H
 #define DG_RUNDIR_H
 
@@ -21,11 +21,11 @@ typedef struct {
  * DG_LOCKED if another run uses the directory; the message has host and process. */
 dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out);
 void dg_rundir_close(dg_rundir *r);
-/* Close the directory of a run that failed to start; remove its files (not skipped.txt) and empty created
- * directories. */
+/* Close the directory of a run that failed to start. Removes the run's files, except skipped.txt, and empty directories
+ * that it created. */
 void dg_rundir_abandon(dg_rundir *r);
-/* Returns DG_IO if the path no longer leads to the run directory; the message has the new path if known. *removed: the
- * directory or its lock file was removed; write nothing, because another run may own the directory. */
+/* Returns DG_IO if the path no longer leads to the run directory. *removed: the directory or its lock file was removed;
+ * write nothing, because another run may own the directory. */
 dg_err dg_rundir_check(const dg_rundir *r, bool *removed);
 /* True if the directory has results (images, curves or a log with rows), which a new run never overwrites. */
 bool dg_rundir_has_results(const dg_rundir *r);
