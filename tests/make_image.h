@@ -325,7 +325,7 @@ static int blob_gif_write(GifFileType *gif, const GifByteType *data, int n)
     return n;
 }
 
-/* Makes a GIF of one frame with W x H colour indices at (left, left); `transparent` is a colour index, or -1. */
+/* Makes a GIF of one frame with W x H colour indices at (left, left). `transparent` is a colour index, or -1. */
 __attribute__((unused)) static blob gif_by_giflib(int W, int H, int left, bool interlaced, int transparent,
                                                   const uint8_t *palette, const uint8_t *index)
 {
@@ -390,7 +390,7 @@ __attribute__((unused)) static blob exif_block(int big, uint32_t orientation)
     return b;
 }
 
-/* Inserts a TIFF block into a JPEG file, and frees the TIFF block. */
+/* Frees `tiff`. */
 __attribute__((unused)) static void jpeg_add_exif(blob *jpeg, blob tiff)
 {
     blob app = {0};

@@ -182,7 +182,6 @@ void dg_ref_adam(const dg_adam_args *a)
     a->ring[a->state->step % DG_RING].value[a->bad] = bad;
 }
 
-/* Runs an optimizer other than Adam. */
 static void update(dg_op_kind kind, const dg_update_args *a)
 {
     double *p = a->p, *m = a->m, *v = a->v, lr = a->state->lr[a->net], bad = 0;

@@ -9,7 +9,6 @@
 
 void dg_ref_run(const dg_op *op);
 
-/* Declares the reference of each op; reference_gan.c has the ops of ops_gan.h. */
 #define X(kind, member, cpu) void dg_ref_##kind(const dg_##member##_args *a);
 DG_OPS(X)
 #undef X
@@ -20,8 +19,8 @@ void dg_ref_operand(const dg_op *op, int i, size_t *count, dg_type *type);
 void **dg_ref_pointer(const dg_op *op, int i);
 
 /* Runs op on backend b. Operands are converted to b's types and stored between guard bytes, not aligned to vectors.
- * Outputs are first filled with NaN; results are converted back into the caller's arrays. Operands with equal pointers
- * share one copy. Returns NULL, or an error other than wrong values. */
+ * Outputs are filled with NaN before the op runs. Results are converted back into the caller's arrays. Operands with
+ * equal pointers share one copy. Returns NULL, or an error other than wrong values. */
 const char *dg_case_run(dg_backend *b, const dg_op *op);
 
 /* These functions for dg_case_run are in reference_cpu.c and case_cuda.cu. dg_case_guard is the number of guard bytes.
@@ -57,12 +56,12 @@ bool dg_any_right(const dg_backend *b, const dg_op *got, const dg_op *expected, 
 double dg_case_eps(const dg_backend *b);
 
 /* dg_case_numbers returns an array of n scaled and shifted numbers in (-1, 1) that are exact as float. dg_case_copy
- * copies an array of n numbers; dg_case_free frees all arrays. */
+ * copies an array of n numbers. dg_case_free frees all arrays. */
 double *dg_case_numbers(size_t n, double scale, double shift);
 double *dg_case_copy(const double *x, size_t n);
 void dg_case_free(void);
 
-/* Returns the largest |a - b| / (|b| + floor) over n numbers; infinite if a or b has a NaN. */
+/* Returns the largest |a - b| / (|b| + floor) over n numbers, or infinity if a or b has a NaN. */
 double dg_case_error(const double *a, const double *b, size_t n, double floor);
 
 #endif

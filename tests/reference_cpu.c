@@ -1,4 +1,4 @@
-/* The CPU backends for dg_case_run; tests/case_cuda.cu has the CUDA backends. */
+/* The CPU backends for dg_case_run. tests/case_cuda.cu has the CUDA backends. */
 #include "reference.h"
 
 #include <stdlib.h>

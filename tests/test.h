@@ -18,7 +18,7 @@ enum { DG_TEST_SANITIZED = 0 };
 
 static int dg_test_passed_, dg_test_failed_, dg_test_skipped_;
 
-/* Checks a condition and returns it; prints the message only if the condition is false. */
+/* Checks a condition and returns it. Prints the message only if the condition is false. */
 __attribute__((format(printf, 4, 5), unused)) static int dg_test_fact_(int ok, const char *file, int line,
                                                                        const char *format, ...)
 {
@@ -38,7 +38,7 @@ __attribute__((format(printf, 4, 5), unused)) static int dg_test_fact_(int ok, c
 }
 #define DG_CHECK(cond) dg_test_fact_(!!(cond), __FILE__, __LINE__, "%s", #cond)
 #define DG_CHECKF(cond, ...) dg_test_fact_(!!(cond), __FILE__, __LINE__, __VA_ARGS__)
-/* Checks that |a - b| <= tol; fails if a or b is NaN. */
+/* Checks that |a - b| <= tol, and fails if a or b is NaN. */
 #define DG_NEAR(a, b, tol)                                                                                        \
     dg_test_fact_(fabs((double)(a) - (double)(b)) <= (tol), __FILE__, __LINE__, "%s = %.17g, not %s = %.17g", #a, \
                   (double)(a), #b, (double)(b))

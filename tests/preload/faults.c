@@ -63,12 +63,12 @@ static const struct {
 static atomic_long calls[COUNTERS];
 static enum { NOTHING, FAIL, SHORT, INTERRUPT, SIGNAL, KILL } how;
 static int counter = -1; /* index of the counter that decides which call fails */
-static long first, last; /* first and last failing call */
+static long first, last;
 static atomic_bool counting;
 static _Thread_local __attribute__((tls_model("initial-exec"))) bool spared; /* this thread's calls are not counted */
 static void (*watch)(int kind, long k); /* a test's function for the k-th call of each kind, or NULL */
 
-/* Counts this call; returns true if it must fail. */
+/* Counts this call, and returns true if it must fail. */
 static bool hit(int kind, bool changes)
 {
     if (!atomic_load(&counting) || spared) return false;

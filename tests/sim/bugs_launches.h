@@ -25,7 +25,7 @@ template <int B> static void run_last()
     dev_buffer<float> x(values), part(blocks), sum(std::vector<float>{0});
     dev_buffer<unsigned> counter(std::vector<unsigned>{0});
     float want = 0;
-    for (int k = 0; k < 3; k++) { /* each launch has different values */
+    for (int k = 0; k < 3; k++) {
         KLAUNCH((last_adds<B>), blocks, 32, 0, 0, sum.p, part.p, counter.p, x.p + k);
         for (int i = 0; i < 2 * blocks; i++) want += (float)(i + k);
     }
@@ -61,7 +61,7 @@ template <int B> static void run_in_turns()
     compare("x", x.get(), std::vector<float>{0});
 }
 
-/* ---- host programs: two pinned buffers filled on a copy stream and read on a compute stream; a captured graph ---- */
+/* ---- host programs: a captured graph, and pinned buffers that are filled, copied and summed on two streams ---- */
 
 static __global__ void accumulate(float *sum, const float *x, int n)
 {

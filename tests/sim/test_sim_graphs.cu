@@ -80,7 +80,7 @@ static void test_graphs(bool deferred)
         OK(cudaStreamEndCapture(s, &graph));
         size_t nodes = 0;
         OK(cudaGraphGetNodes(graph, nullptr, &nodes));
-        DG_CHECK(nodes == 3 && isnan(h[0]) && x.get()[0] == 0); /* no kernel has run */
+        DG_CHECK(nodes == 3 && isnan(h[0]) && x.get()[0] == 0);
         OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
         OK(cudaGraphDestroy(graph));
         for (int i = 1; i <= 3; i++) {
@@ -112,7 +112,7 @@ static void test_graphs(bool deferred)
         }
         IS(cudaStreamEndCapture(s, &graph), cudaErrorStreamCaptureUnmatched);
         IS(cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal), cudaErrorStreamCaptureUnsupported);
-        OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed)); /* relaxed mode allows cudaMalloc */
+        OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed));
         OK(cudaMalloc(&p, 4));
         OK(cudaFree(p));
         OK(cudaEventRecord(fork_event, s));

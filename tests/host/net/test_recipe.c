@@ -10,7 +10,7 @@
 #include "test.h"
 
 enum { SIZE = 16, IMAGES = 13, BATCH = 5, EPOCHS = 3, STEPS = 3 * EPOCHS };
-enum { PROBABILITY = 1, BAD = 4, LOSS = 6 }; /* indices of this recipe's metrics */
+enum { PROBABILITY = 1, BAD = 4, LOSS = 6 };
 
 static const dg_recipe_plot plots[] = {{"Score", "cross entropy", 0}};
 static const dg_metric metrics[] = {
@@ -274,7 +274,7 @@ static void tables(void)
                       "%s: metric %d", each->name, k);
         }
     }
-    DG_CHECK(!dg_log_recipe("epoch,step,score,p,img_s,seconds\n", &(size_t){0})); /* no recipe has this log header */
+    DG_CHECK(!dg_log_recipe("epoch,step,score,p,img_s,seconds\n", &(size_t){0}));
 }
 
 DG_TESTS_IN("recipe", tables, trains, ends)

@@ -1,4 +1,4 @@
-/* Learning rates, beta2, penalties, EMA and augmentation follow from the number of images shown. */
+/* Tests that learning rates, beta2, penalties, EMA and augmentation follow from the number of images shown. */
 #include "host/net/job.h"
 #include "test.h"
 
@@ -13,7 +13,6 @@ static dg_step_state after(const dg_job_options *o, double images)
     return s;
 }
 
-/* Without a schedule, every step has exactly the values of the options. */
 static void test_constant(void)
 {
     dg_job_options o = base;

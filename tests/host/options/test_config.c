@@ -7,7 +7,7 @@
 enum { MOST = DG_CONFIG_VALUE };
 
 static unsigned long long state = 20240607;
-static dg_options base; /* options of a run with all required values */
+static dg_options base;
 
 static unsigned below(unsigned n)
 {

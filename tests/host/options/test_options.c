@@ -119,7 +119,7 @@ static void test_values(void)
     accepts("-d a --flip --flip=no --fit stretch --alpha black --orient ignore --precision fp64 --device cuda:1 -q");
     DG_CHECK(!o.flip && o.fit == DG_FIT_STRETCH && o.alpha == DG_ALPHA_BLACK && !o.exif &&
              o.precision == DG_PRECISION_FP64 && o.quiet);
-    accepts("-d a --epoch 3"); /* getopt_long accepts an unambiguous abbreviation of --epochs */
+    accepts("-d a --epoch 3");
     DG_CHECK(o.epochs == 3);
 
     accepts("-d a --loss ralsgan --ema 0.995 --augment cutout,color");

@@ -126,7 +126,6 @@ static void test_odd_files(void)
     dg_rundir_close(&r);
 }
 
-/* Tests invalid log rows before the checkpoint's step. */
 static void test_bad_rows(void)
 {
     static const char *const bad[] = {"2,5",

@@ -1,4 +1,4 @@
-/* The log of a killed run has no partial row and no missing row. */
+/* Tests that the log of a killed run has no partial row and no missing row. */
 #include "log_rows.h"
 
 #include "host/rundir/log_text.h"

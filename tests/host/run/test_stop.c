@@ -19,7 +19,6 @@ typedef struct {
     const char *want;
 } row;
 
-/* Raises the signals of a test case in a child process whose stderr is fd. */
 static int answer(const row *c, int fd)
 {
     if (fd != STDERR_FILENO) dup2(fd, STDERR_FILENO);
@@ -35,7 +34,6 @@ static int answer(const row *c, int fd)
     return 0;
 }
 
-/* Reads the output on a pseudo-terminal until its last writer has closed it. */
 static ssize_t hear(int pty, char *to, size_t size)
 {
     size_t n = 0;

@@ -24,7 +24,6 @@ static void begin(void)
     if (!DG_WORKS(dg_rundir_open(temp_path("run"), false, &r))) exit(1);
 }
 
-/* Names and contents of all files after 6 epochs of 2 steps. */
 static const char *const files[][2] = {{"checkpoint.safetensors", "within seven"},
                                        {"checkpoint-0004.safetensors", "four"},
                                        {"checkpoint-0005.safetensors", "five"},

@@ -217,7 +217,6 @@ static void test_stale_name(void)
     close(fd);
 }
 
-/* The lock's owner is on another host, or never writes its name. */
 static void test_unknown_owner(void)
 {
     static const struct {

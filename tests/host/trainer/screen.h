@@ -24,7 +24,6 @@ int clock_gettime(clockid_t id, struct timespec *t)
     return 0;
 }
 
-/* Captures everything that is written to stderr between begin() and end(). */
 static struct {
     int read_end, saved;
     pthread_t reader;
@@ -95,7 +94,7 @@ static int play(const char *s, int *widest)
             memset(line + column, 0, (size_t)(511 - column));
             s += 2;
         } else if (*s == '\033') {
-            s += strcspn(s, "m"); /* skips a colour code */
+            s += strcspn(s, "m");
         } else if (column < 511) {
             line[column++] = *s;
         }

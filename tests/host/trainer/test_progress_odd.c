@@ -6,7 +6,7 @@
 static void odd_widths(void)
 {
     static const struct {
-        const char *columns; /* value of COLUMNS */
+        const char *columns;
         int terminal, most;
         /* Linux stores a width of 65,536 columns as 0 (16 bits) */
     } odd[] = {{"7", 160, 20}, {"4000", 160, 400}, {"wide", 100, 100}, {"0", 1 << 16, 80}};

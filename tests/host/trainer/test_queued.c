@@ -137,7 +137,7 @@ static bool ask(uint64_t step, bool at_once) { return dg_ring_reader_ask(&r, ste
 static void later(void)
 {
     if (!DG_CHECK(dg_ring_reader_open(&r, &a.g, 0) == DG_OK)) return;
-    DG_CHECK(take(true) && n == 0); /* nothing was requested yet */
+    DG_CHECK(take(true) && n == 0);
     DG_CHECK(ask(0, true) && r.on_the_way == 0);
     machine_steps(&a, 0, 3);
     DG_CHECK(ask(1, false) && r.on_the_way == 1 && take(false) && n == 0);

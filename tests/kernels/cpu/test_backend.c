@@ -16,7 +16,7 @@ static void check_tables(void)
     DG_CHECK(strcmp(dg_op_kind_name(DG_OP_norm_act_dx), "norm_act_dx") == 0);
     DG_CHECK(strcmp(dg_op_kind_name(DG_OP_KINDS), "?") == 0);
     dg_op op = {.kind = DG_OP_conv_dw, .u.conv = {.N = 64, .Ho = 16, .Wo = 16, .Co = 64, .K = 4, .Ci = 32}};
-    DG_CHECK(dg_op_flops(&op) == 2 * 536870912.0); /* 536.87 million multiply-adds */
+    DG_CHECK(dg_op_flops(&op) == 2 * 536870912.0);
     dg_op adam = {.kind = DG_OP_adam, .u.adam = {.n = 10}}, step = {.kind = DG_OP_advance};
     DG_CHECK(dg_op_flops(&adam) > 0 && dg_op_flops(&step) == 0);
 }
@@ -73,7 +73,6 @@ static void check_memory(dg_backend *b)
     b->release(b, p);
 }
 
-/* Runs a plan of three ops twice. Checks the order of the ops, and the step state. */
 static void check_run(dg_backend *b)
 {
     enum { N = 10 };

@@ -126,7 +126,7 @@ static double most_terms(const problem *p, int d)
     return terms;
 }
 
-/* Checks that every result is within 4 sqrt(terms) eps sum|a||b| of the reference; NaN fails. Winograd's algorithm
+/* Checks that every result is within 4 sqrt(terms) eps sum|a||b| of the reference. NaN fails. Winograd's algorithm
  * spreads errors to neighbouring results, so its limit is the largest limit times WINOGRAD. */
 static void compare(const problem *p, int d, const double *got, const dg_backend *b, const dg_variant *variant)
 {

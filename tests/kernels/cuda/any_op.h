@@ -33,7 +33,6 @@ class any_op {
     }
 };
 
-/* True if the GPU's tensor cores support this precision. */
 static inline bool any_math(dg_math math)
 {
     dg_gpu gpu = dg_case_gpu;

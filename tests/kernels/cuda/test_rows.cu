@@ -63,7 +63,6 @@ static dg_op smaller(const dg_op *original, const dg_tune *row, const dg_gpu *gp
     return op;
 }
 
-/* Runs the rows of a tuning table that apply to this GPU. */
 static void run_table(const char *text, const char *name, const dg_gpu *gpu, dg_backend *b, std::vector<bool> *lines)
 {
     dg_tune_table table = {};

@@ -32,8 +32,7 @@ static const int maps[][5] = {
 static const int64_t lengths[] = {1, 3, 5, 68, 1001, 4100};
 
 static int tested, offered;
-static std::map<std::string, int>
-    runs; /* number of runs of each variant, tile, number of stages, block size and split */
+static std::map<std::string, int> runs;
 
 static std::string piece(const char *kind, const char *precision, const dg_tune *t, const char *what, int a, int b)
 {

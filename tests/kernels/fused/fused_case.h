@@ -70,7 +70,6 @@ struct fused_tensor {
     int group(size_t i) const { return (int)(i / per_group); }
 };
 
-/* An operand to which a prologue is applied. */
 struct fused_prologue {
     dg_prologue s = {};
     fused_norm norm;
@@ -258,8 +257,7 @@ struct fused_room {
         for (unsigned n : counters.get()) DG_CHECKF(n == 0, "%s left a counter at %u", name, n);
     }
     /* Launches `times` times, then once more with a bf16 operand (halves[0]) or bf16 results (halves[1]). All launches
-     * must give equal bits. If a launch fails, prints its error and
-     * returns false. */
+     * must give equal bits. If a launch fails, prints its error and returns false. */
     template <class launch>
     bool same(const char *name, fused_prologue *in, fused_epilogue *out, int times, const bool (&halves)[2],
               launch run) const

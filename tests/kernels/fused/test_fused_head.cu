@@ -26,7 +26,6 @@ static const head_case cases[] = {
     {530, 1, 4, 2, 1, DG_PROLOGUE_PLAIN, DG_EPILOGUE_PLAIN, false},
 };
 
-/* True if a and b are equal up to rounding errors of sums in double, or both NaN. */
 static bool same(double a, double b) { return a == b || fabs(a - b) <= 1e-13 * fabs(b) || (isnan(a) && isnan(b)); }
 
 /* Runs gan_loss.cu on the logits of the fused launch and compares the losses and gradients. */

@@ -65,7 +65,6 @@ static void gathers(dg_fused_conv *f, int images, bool as_signed)
     if (as_signed) gather_signed(&f->gather);
 }
 
-/* Tests valid and invalid changes to launches of families dense and thin. */
 static void dense_and_thin()
 {
     static const dg_op_kind FWD = DG_OP_conv_fwd, DX = DG_OP_conv_dx;

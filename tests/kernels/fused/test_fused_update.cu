@@ -66,7 +66,6 @@ struct side {
         s.mean = means.p, s.rstd = rstds.p, s.totals = totals.p;
     }
 
-    /* Returns the operand's prologue with gamma and beta in weights p. */
     dg_prologue read(const float *p, bool rounded)
     {
         s.rounded = rounded;
@@ -196,7 +195,6 @@ struct problem {
     static constexpr int SHIFT = 18;
     bool scaled(const job_case &k) const { return math == DG_MATH_FP16 && k.kind == DG_FUSED_MMA; }
 
-    /* Computes weight gradient i by the unfused op into g. */
     bool unfused(int i, float *g)
     {
         const job_case &k = cases[(size_t)i];

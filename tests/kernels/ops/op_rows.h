@@ -33,7 +33,7 @@ typedef struct op_row {
     /* each row names operands that may share one pointer */
     const char *same[5][4];
 
-    /* The gradient of loss(), or of sum(y * weights) if loss is NULL; y is the first operand. */
+    /* The gradient of loss(), or of sum(y * weights) if loss is NULL. y is the first operand. */
     struct {
         const char *of[3][2]; /* each pair names an input, and its gradient in op `kind` */
         dg_op_kind kind;

@@ -3,10 +3,7 @@
 #include "host/net/gan_losses.h"
 #include "op_rows.h"
 
-enum {
-    LOSS = 1,
-    SHARE = 3
-}; /* indices of metrics; SHARE is the accuracy, or the share of samples classified as real */
+enum { LOSS = 1, SHARE = 3 };
 
 static double loss_now(void) { return *op_metric(LOSS); }
 static double share_now(void) { return *op_metric(SHARE); }
@@ -226,8 +223,7 @@ static void check_extremes(dg_backend *b)
             dg_op op = gan_op(DG_LOSS_BCE * OF_STEP + (t ? REAL : FAKE), 1);
             *(double *)op.u.gan_loss.logit = l[i];
             op_run(b, &op);
-            const double wrong_by = t ? -l[i] : l[i], d = (t ? -1 : 1) / (1 + exp(-wrong_by)); /* the loss is
-                                                                                                * softplus(wrong_by) */
+            const double wrong_by = t ? -l[i] : l[i], d = (t ? -1 : 1) / (1 + exp(-wrong_by));
             const double loss = wrong_by > 0 ? wrong_by + log1p(exp(-wrong_by)) : log1p(exp(wrong_by));
             if (loss > 1e-300) DG_NEAR(loss_now() / loss, 1, 1e-14);
             if (fabs(d) > 1e-37) DG_NEAR(*(double *)op.u.gan_loss.dlogit / d, 1, 3 * dg_case_eps(b));

@@ -23,7 +23,7 @@ static void update_values(dg_op *op)
     p[5] = p[n - 9] = INFINITY;
 }
 
-/* Variation 0 has beta2 0.999, like the results of PyTorch. */
+/* Variation 0 has beta2 0.999, as PyTorch's results do. */
 static void adam_set(dg_op *op, int variation)
 {
     static const double beta2[] = {0.999, 0.9, 0.99, 0.999};

@@ -60,7 +60,7 @@ static const struct {
 } gradients[] = {{1, 0}, {1e-6f, 18}, {1e3f, 8}};
 
 struct problem {
-    dg_op op[3]; /* conv_fwd, conv_dx and conv_dw without operands, which write y, x and w */
+    dg_op op[3]; /* conv_fwd writes y, conv_dx writes x, conv_dw writes w */
     dg_gpu gpu;
     int shift[2] = {};           /* exponent shifts of y and x, nonzero only for a gradient */
     std::vector<float> value[3]; /* values of y, x and w */
@@ -156,7 +156,7 @@ struct problem {
 enum { ALL, LARGE, SMALL, NOWHERE };
 static int maps_of[2][20];
 
-/* Runs some tiles per shape; all shapes together run all tiles. The split of sums differs from tile to tile. */
+/* Each shape runs some tiles, and all shapes together run all tiles. The split of sums differs from tile to tile. */
 static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3], int *maps)
 {
     int k = number, tile = 0;

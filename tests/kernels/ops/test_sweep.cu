@@ -13,7 +13,6 @@ struct job {
     int bad, broken; /* broken is the number of threads per block that report non-finite weights */
 };
 
-/* Blocks belong to updates a and b alternately. */
 static __global__ void turns_kernel(const job a, const job b)
 {
     const job mine = (blockIdx.y * gridDim.x + blockIdx.x) % 2 ? b : a;

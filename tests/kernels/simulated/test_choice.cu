@@ -19,7 +19,6 @@ extern "C" {
 static dg_model model;
 static const int BATCH = 3;
 
-/* Returns the warnings during f, one per line. */
 template <class F> static std::string said_by(F f)
 {
     std::string text;

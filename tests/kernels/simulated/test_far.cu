@@ -38,7 +38,6 @@ static const shape most = {2, 16384, 16383, 4, 8190}, tiled = {31, 3660, 3658, 4
 
 static bool fits(const shape &s) { return (OUT - 1) * s.S + K <= s.W && OUT * s.S + K > s.H; }
 
-/* Writes the pixels that the windows cover. */
 static void put_windows(far *x, const shape &s)
 {
     for (int n = 0; n < s.N; n++)

@@ -1,5 +1,5 @@
 /* Tests a network that does not fit into GPU memory. Before any allocation, the error states the required memory, the
- * free memory and the largest batch size that fits. The stated batch size fits; one image more does not. If the network
+ * free memory and the largest batch size that fits. That batch size fits, and one image more does not. If the network
  * does not fit, the command train leaves no files. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
@@ -77,7 +77,6 @@ static void one_size(size_t memory, double most)
     b->close(b);
 }
 
-/* Tests a GPU whose memory other programs use. */
 static void others_hold_most()
 {
     sim::device.memory = (size_t)64 << 20;

@@ -38,7 +38,6 @@ static std::string rounded(dg_math math, const float *w)
 
 static int networks;
 
-/* Compares the rounded copies of both networks with their weights. */
 static void compare(const dg_job *job, const char *when)
 {
     const dg_plan *p = &job->plan[DG_PLAN_TRAIN];

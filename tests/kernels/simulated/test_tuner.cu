@@ -1,7 +1,6 @@
 /* Tests `dcgan tune` on the simulated GPU with given times. The tuner selects the fastest variant whose results agree
- * with variant direct, if the variant is clearly faster than the present variant. A refused launch excludes one
- * variant; a lost GPU excludes all later variants. The backend uses the written tuning file. The last test runs the
- * command. */
+ * with variant direct, if this variant is clearly faster than the present one. A refused launch excludes one variant.
+ * A lost GPU excludes all later variants. The backend uses the written tuning file. The last test runs the command. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/dev/cuda.cuh"
@@ -175,7 +174,6 @@ static void the_fastest_right_one()
     DG_CHECKF((good >= 6 && kept >= 10) || (first_alone && good == 1), "%d good, %d as before", good, kept);
 }
 
-/* Checks that the tuning file has the selected variants, and that the backend uses the tuning file. */
 static void the_file_is_followed()
 {
     const std::string path = std::string(temp_dir) + "/found.tune";
