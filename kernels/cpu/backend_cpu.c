@@ -1,4 +1,4 @@
-/* The CPU backend: chooses a kernel table when it is opened, and runs the ops of a plan in order. */
+/* The CPU backend: runs the ops of a plan in order. */
 #include "core/plan/backend.h"
 #include "kernels/cpu/cpu.h"
 #include "core/plan/plan.h"
@@ -14,13 +14,13 @@
 #include <sys/mman.h>
 
 typedef struct {
-    dg_backend base; /* first member, so that a dg_backend pointer can be cast to a cpu pointer */
+    dg_backend base;
     const dg_cpu_table *table;
     const dg_variant *conv;
 } cpu;
 
-/* While ops run, denormals are flushed to zero, because some cores compute hundreds of times slower with denormals.
- * Late in training, gradients and Adam's second moments are denormal. */
+/* Ops flush denormals to zero, because some cores compute hundreds of times slower with denormals. Late in training,
+ * gradients and Adam's second moments are denormal. */
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 typedef unsigned fp_mode;
@@ -44,8 +44,8 @@ static void fp_set(fp_mode m) { (void)m; }
 enum { PLAIN = 0, FLUSH = 0 };
 #endif
 
-/* Prepares the OpenMP team of the calling thread and returns the caller's floating-point mode for leave(). Every thread
- * sets the mode, because GNU's OpenMP runtime does not copy it to workers (LLVM's does). */
+/* Returns the caller's floating-point mode, which leave() restores. Every thread sets its own mode, because GNU's
+ * OpenMP runtime does not copy the mode to worker threads. */
 static fp_mode enter(const cpu *c)
 {
     fp_mode before = fp_get();
@@ -62,7 +62,7 @@ enum { PIECE = 1 << 20, HUGE_PAGE = 2 << 20 };
 
 enum { RESERVE = 12 << 20 };
 
-/* Without a memory limit of the process, all memory is reported as free, because other programs may release memory. */
+/* If the process has no memory limit, all memory counts as free, because other programs may release memory. */
 static dg_err cpu_memory(dg_backend *b, size_t *free_bytes, size_t *total)
 {
     dg_memory_limit l;
@@ -79,7 +79,7 @@ static dg_err cpu_alloc(dg_backend *b, size_t bytes, void **mem)
     *mem = NULL;
     dg_memory_limit l;
     dg_memory_limit_read(&l);
-    /* Linux overcommits memory: malloc succeeds, and the process is killed when it writes to the memory. */
+    /* malloc does not detect a lack of memory, because Linux overcommits memory. */
     size_t align = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : 256, size = bytes ? bytes : 1;
     void *p = NULL;
     if (size <= SIZE_MAX - align && bytes <= l.left) p = aligned_alloc(align, (size + align - 1) / align * align);
@@ -202,7 +202,8 @@ static void cpu_close(dg_backend *b) { free(b); }
 
 const dg_cpu_table *dg_cpu_table_of(const dg_backend *b) { return b->run == cpu_run ? ((const cpu *)b)->table : NULL; }
 
-/* Instruction sets of this build, the fastest last; the Makefile defines DG_HAVE_<set> for each instruction set. */
+/* The instruction sets of this build, from the slowest to the fastest. The Makefile defines DG_HAVE_<set> for each
+ * set. */
 #define DECLARE(isa) extern const dg_cpu_table dg_cpu_kernels_##isa##_f32, dg_cpu_kernels_##isa##_f64;
 #define ENTRY(isa)                                                                    \
     {                                                                                 \

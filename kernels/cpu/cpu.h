@@ -1,7 +1,6 @@
-/* Interface of the CPU kernels. Every kernel file is compiled once per pair of instruction set and real type. The
+/* Interface of the CPU kernels. Every kernel file is compiled once for each pair of instruction set and real type. The
  * Makefile passes DG_ISA (base, avx2, avx512) and DG_FP (32 or 64 bits). The macro DG_CPU(name) appends DG_ISA and
- * DG_FP to a name, as in dg_cpu_conv_fwd_avx512_f32. The file kernels/ops/cpu_table.c collects each pair's kernels in a
- * table.
+ * DG_FP to a name, as in dg_cpu_conv_fwd_avx512_f32.
  *
  * How a kernel divides its work depends on shapes only, never on the number of OpenMP threads. Partial sums are added
  * in a fixed order. */
@@ -32,9 +31,9 @@ typedef struct {
     size_t (*scratch[DG_OP_KINDS])(const dg_op *op);
     void (*choose[DG_OP_KINDS])(dg_op *op, const dg_variant *asked);
 
-    /* Functions that `dcgan bench` measures (kernels/ops/peak/peak.c). The function `fma` runs in the calling thread
-     * and returns the number of operations. The function `triad` computes out = left + right / 2. The function `read`
-     * returns the sum of `in`. Both run in all threads. The array size n must be a multiple of 4096. */
+    /* Functions that `dcgan bench` measures. `fma` runs in the calling thread and returns the number of operations.
+     * `triad` computes out = left + right / 2 in all threads. `read` returns the sum of `in` and runs in all threads.
+     * The array size n must be a multiple of 4096. */
     double (*fma)(int64_t loops, double *sink);
     void (*triad)(void *out, const void *left, const void *right, int64_t n);
     double (*read)(const void *in, int64_t n);
@@ -55,11 +54,10 @@ double DG_CPU(dg_cpu_fma)(int64_t loops, double *sink);
 void DG_CPU(dg_cpu_triad)(void *out, const void *left, const void *right, int64_t n);
 double DG_CPU(dg_cpu_read)(const void *in, int64_t n);
 size_t DG_CPU(dg_cpu_conv_scratch)(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
-/* Returns the variant that runs a convolution. asked: the requested variant, or NULL to choose by shape. Returns NULL
- * if the CPU backend lacks the requested variant, or if that variant does not support the shape. */
+/* Returns `asked` or, if `asked` is NULL, the variant that suits the shape. Returns NULL if the CPU backend lacks the
+ * variant `asked`, or if this variant does not support the shape. */
 const dg_variant *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_args *a, const dg_variant *asked);
 
-/* Declares two functions per CPU op family in DG_OPS: one returns the bytes of scratch memory, one sets op->tune. */
 #define FAMILY(cpu)                                       \
     size_t DG_CPU(dg_cpu_scratch_##cpu)(const dg_op *op); \
     void DG_CPU(dg_cpu_choose_##cpu)(dg_op * op, const dg_variant *asked);

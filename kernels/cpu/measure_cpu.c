@@ -11,7 +11,8 @@ static void keep_best(double *best, double value)
     if (value > *best) *best = value;
 }
 
-/* Returns the GFLOP/s of `threads` threads. A measurement takes a few milliseconds, so interrupts rarely disturb it. */
+/* Returns the GFLOP/s of `threads` threads. The measurement takes a few milliseconds, so interrupts rarely disturb
+ * it. */
 static double fma_burst(const dg_cpu_table *table, int threads)
 {
     double flops = 0, first = 0, last = 0, sink = 0;
@@ -51,15 +52,14 @@ static long cache_size(int level3)
     return bytes > 0 ? bytes : 0;
 }
 
-/* Returns the size of an array that exceeds the last-level cache: four times the cache size, within limits. */
+/* Returns an array size that usually exceeds the last-level cache. */
 static size_t array_bytes(void)
 {
     const size_t bytes = 4 * (size_t)cache_size(1), least = (size_t)64 << 20, most = (size_t)128 << 20;
     return bytes < least ? least : bytes > most ? most : bytes;
 }
 
-/* Bytes of the cores' private caches, which may still contain the previous op's results. The last-level cache is not
- * included, because other programs or virtual machines share it. */
+/* Excludes the last-level cache, because other programs or virtual machines share it. */
 static double cache_bytes(int threads) { return (double)cache_size(0) * threads; }
 
 static double cached_triad(const dg_cpu_table *table, void **array, size_t bytes, size_t element)

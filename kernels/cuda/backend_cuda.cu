@@ -1,6 +1,5 @@
-/* The CUDA backend: one device with one compute stream, in which plans run as CUDA graphs (cuda_graph.cu). Values that
- * change per training step are in device memory, so that captured CUDA graphs stay valid. The macro TRY checks every
- * CUDA call, and check_launches() checks every launch (cuda_enqueue.cu). */
+/* The CUDA backend: runs plans on one device as CUDA graphs (cuda_graph.cu). Values that change per training step are
+ * in device memory, so that captured CUDA graphs stay valid. */
 #include "kernels/cuda/cuda_internal.cuh"
 #include "kernels/cuda/cublas.cuh"
 #include "kernels/cuda/cuda_device.cuh"
@@ -42,7 +41,7 @@ static dg_err cuda_fuse(dg_backend *b, struct dg_plan *p)
     return dg_fuse_plan(p, c->fuse, b->real, &c->limits);
 }
 
-/* Runs a plan's launches one by one and waits for each, so that error messages name the op. */
+/* Runs a plan's launches one by one and waits for each launch, so that error messages name the op. */
 static dg_err run_eagerly(gpu *c, const dg_plan *p)
 {
     for (int i = 0; i < dg_plan_pieces(p); i++) {

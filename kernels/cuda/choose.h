@@ -4,9 +4,9 @@
 
 #include "core/tune/tune.h"
 
-/* Reads the rows of the tuning file `path` (option --tuning, may be NULL) and of the built-in tables. Invalid tuning
- * rows are skipped with a warning. Returns DG_IO if the file cannot be read, DG_USAGE if the GPU does not support the
- * precision gpu->math. The caller must call dg_chooser_close() even after an error. */
+/* Reads the built-in tuning tables and the tuning file `path` (option --tuning) if `path` is not NULL. Invalid tuning
+ * rows are skipped with a warning. Returns DG_IO if the file cannot be read, or DG_USAGE if the GPU does not support
+ * the precision gpu->math. The caller must call dg_chooser_close() even after an error. */
 typedef struct {
     dg_tune_table file, shipped;
     dg_type real;
@@ -15,12 +15,14 @@ typedef struct {
 dg_err dg_chooser_open(dg_chooser *c, const char *path, dg_type real, const dg_gpu *gpu);
 void dg_chooser_close(dg_chooser *c);
 
-/* Sets op->tune, the op's kernel variant, with its origin in `why`: "FILE:12", "shipped sm_90.tune:3" or "rule".
- * Returns NULL, or the reason why no variant can run the op. `also`: an additional check of tuning rows, or NULL. */
+/* Sets op->tune to the op's kernel variant. op->tune.why is the variant's origin: "FILE:12", "shipped sm_90.tune:3" or
+ * "rule". Returns NULL, or the reason why no variant can run the op. If `also` is not NULL, also() returns NULL or a
+ * reason to ignore the tuning row. */
 typedef const char *dg_tune_also(const dg_tune *tune);
 const char *dg_chooser_pick(const dg_chooser *c, dg_op *op, dg_tune_also *also);
 
-/* Returns the text of built-in tuning table i, or NULL past the last table. *name: the table's name ("sm_90.tune"). */
+/* Returns the text of built-in tuning table i and sets *name to the table's name, for example "sm_90.tune". Returns
+ * NULL if no table has the number i. */
 const char *dg_tune_shipped(int i, const char **name);
 
 #endif

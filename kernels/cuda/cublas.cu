@@ -1,4 +1,4 @@
-/* Loads cuBLAS at its first use. Only nvcc compiles this file; the GPU simulator replaces it by a file in sim/. */
+/* Loads cuBLAS at its first use. The GPU simulator compiles a file of sim/ instead of this file. */
 #include "kernels/cuda/cublas.cuh"
 
 #include <cublas_v2.h>
@@ -8,9 +8,8 @@
 #define DG_TEXT_OF(x) #x
 #define DG_TEXT(x) DG_TEXT_OF(x)
 
-/* Products use fp32 only, without TF32 or reduced-precision sums. A workspace of fixed size avoids allocations during a
- * stream capture; cuBLAS's manual recommends this size for sm_90. One handle and one stream keep results
- * reproducible. */
+/* A workspace of fixed size avoids allocations during stream captures. cuBLAS's manual recommends this size for
+ * sm_90. */
 static constexpr int WORKSPACE = 32 << 20;
 
 static struct {
@@ -37,7 +36,7 @@ template <class F> static bool find(F *function, const char *name)
 
 const char *dg_cublas_open(void)
 {
-    /* the cuBLAS version of the linked CUDA runtime is the first choice, because the driver supports this version */
+    /* The first choice is the cuBLAS version of the linked CUDA runtime, because the driver supports this version. */
     static const char *const names[] = {"libcublas.so." DG_TEXT(CUBLAS_VER_MAJOR), "libcublas.so.13", "libcublas.so.12",
                                         "libcublas.so.11", "libcublas.so"};
     if (blas.handle) return nullptr;
@@ -73,7 +72,7 @@ void dg_cublas_gemm(float *c, const float *a, const float *b, bool ta, bool tb, 
                     cudaStream_t stream)
 {
     const float one = 1, zero = 0;
-    /* cuBLAS is column-major, so row-major c = a b is computed as c' = b' a' */
+    /* cuBLAS is column-major, so c = a b is computed as c' = b' a'. */
     cublasStatus_t s = CUBLAS_STATUS_NOT_INITIALIZED;
     if (blas.handle) s = blas.set_stream(blas.handle, stream);
     /* cublasSetStream resets the workspace */

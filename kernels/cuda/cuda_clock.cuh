@@ -1,5 +1,5 @@
-/* Measures times and limits of a CUDA device for `dcgan profile` and `dcgan tune`, with events and small kernels.
- * Hardware counters would require privileges. */
+/* Measures kernel times and hardware limits of a CUDA device. CUDA events are used, because hardware counters require
+ * privileges. */
 #ifndef DG_CUDA_TIME_CUH
 #define DG_CUDA_TIME_CUH
 
@@ -9,9 +9,9 @@ extern "C" {
 #include "core/tune/machine.h"
 }
 
-/* Measures the time of n pieces of work, enqueued by piece(), with two events per piece. The device is blocked while
- * the host enqueues the pieces, so the times exclude the host's launch overhead. cold: the cache is overwritten before
- * each piece. If piece() fails, *failed is its error and nothing is timed. */
+/* Calls piece(context, i) for i < n and sets ms[i] to the GPU time of the work that the call enqueues. The times
+ * exclude the host's launch overhead. If `cold`, the L2 cache is overwritten before each call. If piece() fails,
+ * *failed is its error, and ms is not set. */
 typedef struct {
     cudaStream_t stream;
     void *cache;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The architectures that this build has machine code for, and the PTX version for newer GPUs. */
 #ifndef DG_CUDA_SASS
 #define DG_CUDA_SASS "75 80 86 89 90 100 120"
 #define DG_CUDA_PTX 120
@@ -13,7 +12,6 @@
 
 bool dg_cuda_covers(int major, int minor)
 {
-    /* Machine code runs on GPUs with the same major version and the same or a higher minor version. */
     char *rest;
     for (const char *at = DG_CUDA_SASS; *at; at = rest) {
         const long arch = strtol(at, &rest, 10);
@@ -95,7 +93,7 @@ void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runt
     }
 }
 
-/* Lists errors after which "the process must be terminated and relaunched" (CUDA 13's manual). ECC errors, NVLink
+/* After most of these errors, "the process must be terminated and relaunched" (CUDA 13's manual). ECC errors, NVLink
  * errors, a lost device and cudaErrorUnknown are also treated as fatal. */
 bool dg_cuda_fatal(cudaError_t e)
 {

@@ -1,4 +1,4 @@
-/* Enqueues ops, fused launches and the rounding of weights. Each launch is checked, and error messages name the op. */
+/* Enqueues ops, fused launches and the rounding of weights. */
 #include "kernels/cuda/cuda_internal.cuh"
 #include "kernels/fused/fuse.cuh"
 
@@ -49,7 +49,7 @@ static dg_err round_behind(gpu *c, const dg_plan *p, const dg_op *op, cudaStream
     return e;
 }
 
-/* Synchronises the stream, because a programmatic dependent launch may begin before rounding has ended. */
+/* Synchronises the stream, because a programmatic dependent launch may begin before the rounding kernel has ended. */
 dg_err dg_gpu_round(gpu *c, const dg_plan *p)
 {
     dg_arena *const a = p->arena;

@@ -1,5 +1,5 @@
 /* Captures a plan as a CUDA graph at its second run and replays the graph. The branches of a plan (branches.h) are
- * captured from separate streams. All branches begin and end in the first stream, which also launches the graph. */
+ * captured from separate streams. All branches fork from the compute stream and join it again. */
 #include "kernels/cuda/cuda_internal.cuh"
 
 #include <stdlib.h>
@@ -9,9 +9,9 @@ typedef struct {
     dg_plan *p;
     int pieces;
     dg_branched *at;
-    cudaEvent_t *ended; /* event after each piece (op or fused launch) of the plan; NULL: no branch waits */
+    cudaEvent_t *ended; /* event after each op or fused launch of the plan, or NULL if no branch waits for it */
     cudaEvent_t begun;
-    int tail[DG_BRANCHES]; /* index of each branch's last piece; -1: none */
+    int tail[DG_BRANCHES]; /* index of each branch's last op or fused launch, or -1 if the branch is empty */
 } recording;
 
 static void stop(recording *r)
@@ -28,7 +28,6 @@ static cudaError_t want(cudaEvent_t *event)
     return *event ? cudaSuccess : cudaEventCreateWithFlags(event, cudaEventDisableTiming);
 }
 
-/* Creates streams and events for the branches before the capture begins. */
 static dg_err prepare(recording *r)
 {
     gpu *c = r->c;
@@ -67,8 +66,8 @@ static dg_err record_piece(recording *r, int i)
         waits++;
     }
     if (b->branch && b->after[b->branch] < 0 && !waits++) TRY(c, r->p->name, cudaStreamWaitEvent(stream, r->begun, 0));
-    /* A launch overlaps its stream's previous launch only if this is also the plan's previous launch. The flag `early`
-     * (fused.h) assumes the plan's order. */
+    /* Only launches that are consecutive in the stream and in the plan overlap, because the flag `early` (fused.h)
+     * assumes the plan's order. */
     const bool overlaps = dev_programmatic;
     dev_programmatic = overlaps && !waits && (!r->begun || (i > 0 && b->after[b->branch] == i - 1));
     const dg_err e = dg_gpu_enqueue_piece(c, r->p, i, stream);
@@ -114,7 +113,7 @@ static dg_err try_capture(gpu *c, dg_plan *p, int runs, captured *made)
     return e;
 }
 
-/* True if the capture failed because the driver cannot capture programmatic launches. */
+/* If the capture failed because the driver cannot capture programmatic launches, disables them and returns true. */
 static bool without_overlap(gpu *c)
 {
     switch ((int)c->last) {
@@ -149,11 +148,12 @@ static dg_err capture(gpu *c, dg_plan *p, int runs, captured **out)
     return DG_OK;
 }
 
-/* Marks a plan that has run once. Its first run is not captured: some drivers cannot load kernels during a capture. */
+/* The value of p->captured after a plan's first run. The first run is not captured, because some drivers cannot load
+ * kernels during a capture. */
 static captured loaded;
 
-/* Captures CUDA graphs of 1, 2, 4, ... runs of a plan. A graph of n runs is captured only after n runs, so that
- * captures do not delay the first training steps. */
+/* Each CUDA graph contains 1, 2, 4, ... runs of the plan. Long graphs are captured later, so that captures do not
+ * delay the first training steps. */
 dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out)
 {
     dg_err e = DG_OK;

@@ -12,7 +12,7 @@ extern "C" {
 #include "core/plan/work.h"
 }
 
-/* Number of pinned staging buffers for copies between host and device. A copy waits until its buffer is free. */
+/* Number of pinned staging buffers for copies between host and device. */
 static constexpr int STAGES = 8;
 static constexpr size_t STAGE_BYTES = 1 << 20;
 
@@ -20,15 +20,15 @@ typedef struct captured {
     cudaGraphExec_t graph;
     int runs;
     long done;
-    struct captured *twice; /* the graph for 2 * `runs` plan runs; NULL: not captured yet */
+    struct captured *twice; /* graph of 2 * `runs` plan runs, or NULL if not yet captured */
     struct captured *next;
 } captured;
 
-/* Maximum plan runs and kernel launches per graph, to limit memory and capture time. */
+/* Maximum numbers of plan runs and of kernel launches per graph, to limit memory and capture time. */
 static constexpr int MOST_RUNS = 64, MOST_PIECES = 4096;
 
 typedef struct {
-    dg_backend base; /* first member, so that a dg_backend pointer can be cast to a gpu pointer */
+    dg_backend base;
     int device;
     bool eager;
     unsigned fuse;
@@ -44,7 +44,7 @@ typedef struct {
     uint64_t written;
     bool alone; /* true while cuda_run_launch() runs a single launch */
     captured *graphs;
-    /* streams for captures: branch[0] is stream[DG_COMPUTE]; the other streams are created on demand */
+    /* streams of the plan's branches during a capture; branch[0] is stream[DG_COMPUTE] */
     cudaStream_t branch[DG_BRANCHES];
     cudaError_t last;
     dg_err broken; /* the first fatal error, after which this process cannot use the device */
@@ -69,10 +69,12 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
 
 dg_err dg_gpu_enqueue(gpu *c, const dg_op *op, cudaStream_t stream);
 dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i, cudaStream_t stream);
-/* Before a plan runs, renews the rounded copies of weights (fused.h) that the host or an unfused update has written. */
+/* Must be called before a plan runs. Renews rounded copies of weights (fused.h) that the host or an unfused update has
+ * written. */
 dg_err dg_gpu_round(gpu *c, const dg_plan *p);
 
-/* Sets *out to the longest CUDA graph of at most n plan runs, or to NULL if the next run uses no graph. */
+/* Sets *out to the longest CUDA graph of at most n plan runs. Sets *out to NULL if the next run must run without a
+ * graph. */
 dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out);
 void dg_gpu_graphs_close(gpu *c);
 

@@ -25,7 +25,7 @@ template <class real> static __global__ void __launch_bounds__(THREADS) fma_kern
     if (sum < 0) *out = sum;
 }
 
-/* Operands are near 1, because products of zeros use less power than usual products. */
+/* Operands are near 1, because multiplying zeros uses less power. */
 template <dg_math M> static __global__ void __launch_bounds__(THREADS) mma_kernel(float *out, int turns)
 {
     float c[CHAINS][4] = {};
@@ -49,7 +49,7 @@ static __global__ void triad_kernel(float4 *out, const float4 *left, const float
     }
 }
 
-/* Reads n numbers `turns` times. In each turn, a block reads a different part of the array, so that L1 has no hits. */
+/* Reads the array `turns` times. In each turn, a block reads a different part of the array, so that L1 has no hits. */
 static __global__ void read_kernel(float *out, const float4 *in, int64_t n, int turns)
 {
     float sum = 0;
@@ -85,7 +85,7 @@ static __global__ void __launch_bounds__(PART) last_kernel(float *parts, float *
     out[i] = sum;
 }
 
-/* Reads 16 bytes of shared memory per thread, four wavefronts per warp, without bank conflicts. */
+/* Each thread reads 16 bytes of shared memory at a time, without bank conflicts. */
 static __global__ void __launch_bounds__(THREADS) shared_kernel(float *out, int turns)
 {
     SHARED(float4, held, [2 * THREADS]);
@@ -102,8 +102,8 @@ static __global__ void __launch_bounds__(THREADS) shared_kernel(float *out, int 
     if (sum != 0) *out = sum;
 }
 
-/* Each turn imitates a step of a loop over tiles. The index of a turn's shared memory load is the previous turn's
- * result. Two chains of dependent multiply-adds follow. LOOP: approximate instructions per turn. */
+/* Imitates a loop over tiles. Each load from shared memory depends on the previous load. Two chains of dependent
+ * multiply-adds follow each load. LOOP: approximate number of instructions per turn. */
 static constexpr int LOOP = 2 + 2 * 4 + 3;
 static __global__ void __launch_bounds__(512) loop_kernel(float *out, int turns)
 {
@@ -198,8 +198,8 @@ static double work(const job *j, kind k)
     return threads / BLOCKS / THREADS * 4 * (k - LOOPS) * LOOP;
 }
 
-/* Measures the rate of kernel k, in 1e9 operations per second, and raises *best to this rate. A run takes about 0.5 ms,
- * so that the launch time is negligible. */
+/* Raises *best to the rate of kernel k, in 1e9 operations or bytes per second. The measured run takes at least 0.5 ms,
+ * so the launch time is negligible. */
 static cudaError_t rate(job *j, kind k, double *best)
 {
     float ms = 0;
@@ -218,7 +218,8 @@ static cudaError_t rate(job *j, kind k, double *best)
     return cudaSuccess;
 }
 
-/* Kernels for timing consecutive launches. AFTER: starts early; LAST: elects a last block. */
+/* Kernels for timing consecutive launches. AFTER and LAST are programmatic dependent launches. LAST also elects a last
+ * block. */
 enum link { EMPTY, AFTER, LAST };
 static void launch_link(job *j, link k)
 {
@@ -264,7 +265,6 @@ static cudaError_t link_us(job *j, link k, double *us)
     return cudaSuccess;
 }
 
-/* Measures the constants of the cost model. Rates are totals of all multiprocessors, in 1e9 per second. */
 static cudaError_t costs(job *j, dg_machine *m)
 {
     dg_machine_costs *const c = &m->costs;

@@ -1,4 +1,5 @@
-/* The CUDA backend's memory: allocation, synchronous and asynchronous copies, events that order its two streams. */
+/* The CUDA backend's memory: allocation, synchronous and asynchronous copies, and the events that order its two
+ * streams. */
 #include "kernels/cuda/cuda_internal.cuh"
 
 #include <string.h>
@@ -64,7 +65,6 @@ static dg_err alloc_host(dg_backend *b, size_t bytes, void **mem)
                    (double)bytes / 1e6, b->name);
 }
 
-/* Waits for all uses of memory before it is freed. */
 static void wait_for_all(gpu *c)
 {
     (void)cudaSetDevice(c->device);
@@ -96,7 +96,7 @@ static dg_err take_stage(gpu *c, int *k)
     return wait_for(c, c->staged[*k]);
 }
 
-/* Copies host memory to a pinned buffer, so that the caller may reuse it, and enqueues the copy to the device. */
+/* On return, the caller may overwrite `host`, although the copy to the device may still run. */
 static dg_err put(dg_backend *b, void *dst, const void *host, size_t bytes)
 {
     gpu *c = (gpu *)b;
@@ -125,7 +125,7 @@ static dg_err start_piece(gpu *c, const char *src, size_t n, int *k)
     return DG_OK;
 }
 
-/* The device fills one pinned buffer while the host copies data from another pinned buffer. */
+/* The device fills one pinned buffer while the host copies from another pinned buffer. */
 static dg_err get(dg_backend *b, void *host, const void *src, size_t bytes)
 {
     gpu *c = (gpu *)b;

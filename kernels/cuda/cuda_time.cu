@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Occupies the stream for about 20 ns per turn: one thread does multiply-adds without memory accesses. */
+/* Occupies the stream for about 20 ns per turn. */
 static __global__ void hold_kernel(float *out, int turns)
 {
     float x = (float)turns;
@@ -12,7 +12,8 @@ static __global__ void hold_kernel(float *out, int turns)
     if (x < 0) *out = x;
 }
 
-static constexpr int HOLD = 800; /* turns of hold_kernel per timed piece: longer than enqueueing a piece */
+static constexpr int HOLD =
+    800; /* turns of hold_kernel per enqueued piece; they take longer than the host needs to enqueue a piece */
 
 /* Allocates twice the size of the L2 cache, so that writing this memory evicts all other data. */
 static cudaError_t make_cache(dg_cuda_timer *t)
@@ -94,8 +95,8 @@ static dg_err time_pieces(timed *t, int n, double *ms)
     return e == cudaSuccess ? DG_OK : dg_gpu_report(c, t->op ? t->op->name : t->plan->name, "timing", e);
 }
 
-/* Stores each launch's time in ms at the index of the launch's main op. The loop runs backwards, because a main op's
- * index is at least its launch's index. */
+/* If op i is the main op of a launch, sets ms[i] to the launch's time; otherwise sets ms[i] to 0. The loop runs
+ * backwards, so that it reads each launch's time before overwriting it. */
 static dg_err cuda_time_plan(dg_backend *b, struct dg_plan *p, double *ms)
 {
     timed t = {(gpu *)b, nullptr, p};

@@ -1,4 +1,4 @@
-/* Replaces the CUDA backend in builds without CUDA. The macro DG_NO_CUDA is the reason as text (cuda.mk). */
+/* Replaces the CUDA backend in builds without CUDA. The macro DG_NO_CUDA (cuda.mk) is text that explains why. */
 #include "core/plan/backend.h"
 
 dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)

@@ -1,12 +1,12 @@
-/* Backend that chooses kernel variants for an absent GPU, for `dcgan plan` and predictions. memory() returns the memory
- * size of a GPU with a known name, else SIZE_MAX. Functions that access a device, such as alloc and run, are NULL. */
+/* Backend that chooses kernel variants for an absent GPU, for `dcgan plan` and predictions. If the GPU's memory size
+ * is unknown, memory() returns SIZE_MAX. Functions that access a device, such as alloc and run, are NULL. */
 #ifndef DG_PLANNER_H
 #define DG_PLANNER_H
 
 #include "core/tune/machine.h"
 
-/* `tuning` is the tuning file (option --tuning) or NULL; `fuse`: flags DG_FUSE_... (fused.h). Returns DG_IO if the
- * tuning file cannot be read. Invalid tuning rows are skipped with a warning. */
+/* tuning: the tuning file (option --tuning), or NULL. fuse: flags DG_FUSE_... (fused.h). Returns DG_IO if the tuning
+ * file cannot be read. Invalid tuning rows are skipped with a warning. */
 dg_err dg_planner_open(const dg_machine *m, const char *tuning, unsigned fuse, dg_backend **out);
 
 #endif
