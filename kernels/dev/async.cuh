@@ -1,10 +1,11 @@
-/* Asynchronous copies from global to shared memory, and synchronisation of programmatic dependent launches. Part of
- * dev.cuh; the simulator's versions are in sim/. */
+/* Asynchronous copies from global to shared memory, and synchronisation of programmatic dependent launches. Included
+ * by dev.cuh. The simulator's versions are in sim/. */
 #ifndef DG_ASYNC_CUH
 #define DG_ASYNC_CUH
 
-/* Copies 16 bytes from global to shared memory; if !ok, writes 16 zero bytes and does not read src. The copy ends after
- * cp_async_commit() and cp_async_wait(); before sm_80, it is synchronous. dst and src are 16-byte aligned. */
+/* Copies 16 bytes from global to shared memory. If !ok, writes 16 zero bytes and does not read src. dst and src must
+ * be 16-byte aligned. The copy is complete after cp_async_commit() and cp_async_wait(). Before sm_80, the copy is
+ * synchronous. */
 __device__ __forceinline__ void cp_async16(void *dst, const void *src, bool ok)
 {
 #if __CUDA_ARCH__ >= 800
@@ -16,7 +17,6 @@ __device__ __forceinline__ void cp_async16(void *dst, const void *src, bool ok)
 #endif
 }
 
-/* Ends this thread's current group of asynchronous copies. A group may be empty. */
 __device__ __forceinline__ void cp_async_commit()
 {
 #if __CUDA_ARCH__ >= 800
@@ -24,8 +24,6 @@ __device__ __forceinline__ void cp_async_commit()
 #endif
 }
 
-/* Waits until at most N groups of this thread's copies are pending. A later barrier makes copies visible to all
- * threads. */
 template <int N> __device__ __forceinline__ void cp_async_wait()
 {
 #if __CUDA_ARCH__ >= 800
@@ -33,9 +31,6 @@ template <int N> __device__ __forceinline__ void cp_async_wait()
 #endif
 }
 
-/* In a launch by KLAUNCH_AFTER, grid_dependency_wait() waits until earlier launches have ended and their writes are
- * visible. The next launch may start after at least one thread of every block has called grid_dependents_launch().
- * Before sm_90, grid_dependency_wait() and grid_dependents_launch() do nothing. */
 __device__ __forceinline__ void grid_dependency_wait()
 {
 #if __CUDA_ARCH__ >= 900
@@ -50,8 +45,8 @@ __device__ __forceinline__ void grid_dependents_launch()
 #endif
 }
 
-/* Loads that may precede grid_dependency_wait(), only for data that the previous launch does not write. Loads bypass
- * L1, which may have stale values. */
+/* May be called before grid_dependency_wait(), but only for data that the previous launch does not write. Bypasses L1,
+ * which may have stale values. */
 template <class T> __device__ __forceinline__ T grid_early_load(const T *p)
 {
     static_assert(sizeof(T) == 4 || sizeof(T) == 16, "one load");

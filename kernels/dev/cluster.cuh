@@ -1,10 +1,9 @@
-/* Clusters of blocks (sm_90 and up, KLAUNCH_CLUSTER): blocks read each other's shared memory with cluster_memory. Call
- * cluster_sync() before a block reads another block's memory, and again before the owner overwrites the memory or ends.
- * Part of dev.cuh; the simulator's versions are in sim/twins.h. */
+/* Clusters of blocks (sm_90 and up, KLAUNCH_CLUSTER). With cluster_memory, a block reads shared memory of another
+ * block. Call cluster_sync() before such reads, and again before the other block overwrites its memory or ends.
+ * Included by dev.cuh. The simulator's versions are in sim/twins.h. */
 #ifndef DG_CLUSTER_CUH
 #define DG_CLUSTER_CUH
 
-/* Waits for all threads of the cluster and makes their earlier writes visible to the cluster. */
 __device__ __forceinline__ void cluster_sync()
 {
 #if __CUDA_ARCH__ >= 900
@@ -13,7 +12,8 @@ __device__ __forceinline__ void cluster_sync()
 #endif
 }
 
-/* Reads the shared memory of block `rank` at the same offset as `own`. load() reads four aligned floats. */
+/* Reads shared memory of block `rank`, beginning at the offset of `own`. load(i) reads floats i to i + 3; i must be a
+ * multiple of 4. */
 struct cluster_memory {
     uint32_t start;
 

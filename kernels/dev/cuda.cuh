@@ -1,12 +1,11 @@
-/* Declarations shared by the CUDA kernels: one public launcher per op of DG_OPS, and helpers for launchers.
+/* Declarations shared by the CUDA kernels: one launcher per op of DG_OPS, and helpers for launchers.
  *
- * A launcher is a template over real, instantiated for float and double at the end of its file. A missing launcher is a
- * link error. Fast variants support only float, and only shapes that their rows of the variant table accept
- * (core/plan/variant.h). A launcher only enqueues kernels, because stream captures forbid allocations and waits.
- * Kernels get the op's argument struct by value. There are no float atomics, so the order of every sum depends on
- * shapes and tuning only.
+ * A launcher is a template, instantiated for float and double at the end of its file. Fast variants support only
+ * float, and only shapes that the variant table accepts (core/plan/variant.h). A launcher only enqueues kernels,
+ * because stream captures forbid allocations and waits. Kernels do not use float atomics, so the order of every sum
+ * depends on shapes and tuning only.
  *
- * The first comment of a file with kernels states tile, shared memory, registers per thread (ptxas -v for sm_90), bound
+ * The first comment of a kernel file states the tile, shared memory, registers per thread (ptxas -v for sm_90), bound
  * and template parameters. The file kernels/ops/conv/README.md lists the kernel families of convolutions in reading
  * order. */
 #ifndef DG_CUDA_CUH
@@ -28,7 +27,7 @@ DG_OPS(X)
     template void dg_cuda_##kind<float>(const dg_##member##_args *, const dg_tune *, cudaStream_t); \
     template void dg_cuda_##kind<double>(const dg_##member##_args *, const dg_tune *, cudaStream_t);
 
-/* Values per dg_pack: 4 fp32 values (one load or store of 16 bytes) or 1 fp64 value. */
+/* Number of values per load or store: 4 fp32 values or 1 fp64 value. */
 template <class real> constexpr int dg_wide = sizeof(real) == 4 ? 4 : 1;
 template <class real, int n> struct alignas(sizeof(real) * n) dg_pack {
     real v[n];
@@ -42,7 +41,6 @@ template <int n, class real> static __device__ __forceinline__ void dg_store(rea
     *reinterpret_cast<dg_pack<real, n> *>(p) = v;
 }
 
-/* Values per thread: one dg_pack in kernel variant `vector`, else one value. */
 template <class real> static inline int dg_width(const dg_tune *tune)
 {
     return tune->variant == &dg_vector ? dg_wide<real> : 1;
@@ -65,7 +63,7 @@ static inline dim3 dg_grid(int64_t items, int block) { return dim3((unsigned)((i
 
 static __device__ __forceinline__ int64_t dg_thread() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }
 
-/* Adds the values of a warp's lanes as a tree. Only lane 0 returns the sum. */
+/* Returns the sum of v over a warp, but only in lane 0. */
 static __device__ __forceinline__ double dg_sum_of_warp(double v)
 {
     for (int d = 16; d > 0; d /= 2) v += __shfl_down_sync(0xffffffffu, v, d);

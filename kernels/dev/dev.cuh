@@ -1,33 +1,33 @@
-/* The device interface of kernel files: the only header that .cu files include for device features. Compilers: nvcc for
- * GPUs, and g++ (C++20) for the simulator in sim/, which runs kernels on the CPU and reports misuse. Code that depends
- * on the compiler is in this header or the simulator, never in a kernel. The simulator enforces these rules:
+/* The device interface of kernel files: the only header that .cu files include for device features. nvcc compiles the
+ * kernels for GPUs. g++ (C++20) compiles the kernels for the simulator in sim/, which runs them on the CPU. The
+ * simulator reports violations of the following rules.
  *
- * A kernel is launched by KLAUNCH(kernel, grid, block, shared_bytes, stream, args...), never by <<<>>>. A template
+ * Kernels are launched by KLAUNCH(kernel, grid, block, shared_bytes, stream, args...), never by <<<>>>. A template
  * kernel needs parentheses: (kernel<64, 32>). Use KLAUNCH_COOP if the kernel calls GRID_SYNC(). Kernel arguments are
  * values and device pointers, also inside structs. KLAUNCH raises the kernel's limit of dynamic shared memory.
  *
- * KLAUNCH_AFTER is a programmatic dependent launch on sm_90 and up: blocks may start while the previous launch still
- * runs. Every thread must call grid_dependency_wait(). Before this call, a kernel may only compute indices, write
- * shared memory, and load data that the previous launch does not write (grid_early_load, cp_async16_early). After the
- * wait, grid_dependents_launch() lets the next launch start. Data that other launches write must not be read through
- * __restrict__ or __ldg. After a copy or an event, or if dev_programmatic is false, KLAUNCH_AFTER equals KLAUNCH.
- * KLAUNCH_CLUSTER (sm_90) is KLAUNCH_AFTER for clusters: up to 8 blocks with equal x and y (cluster.cuh).
+ * On sm_90 and up, KLAUNCH_AFTER is a programmatic dependent launch: its blocks may start while the previous launch
+ * still runs. Every thread must call grid_dependency_wait(). Before this call, a kernel may only compute indices,
+ * write shared memory, and load data that the previous launch does not write (grid_early_load, cp_async16_early).
+ * After the wait, grid_dependents_launch() lets the next launch start. Data that other launches write must not be read
+ * through __restrict__ or __ldg. After a copy or an event, or if dev_programmatic is false, KLAUNCH_AFTER is an
+ * ordinary launch. KLAUNCH_CLUSTER (sm_90) is KLAUNCH_AFTER with clusters (cluster.cuh). A cluster has up to 8 blocks,
+ * which differ only in z.
  *
- * Errors: the dispatcher sets dev_op = op->name before an op's launches and calls dev_take_fault() after the launches.
+ * The dispatcher sets dev_op = op->name before an op's launches and calls dev_take_fault() after the launches.
  *
- * SHARED(float, tile, [16][65]) declares a static array in shared memory, SHARED(int, last, ) a scalar. Static shared
- * memory has at most 48 KB, is 16-byte aligned, and is NaN in the simulator until written. DYN_SHARED(float, p)
- * declares all dynamic shared memory as one array. A dev_pool divides dynamic shared memory into arrays (`float *a =
- * pool.take<float>(n)`). All threads must call take() with equal sizes in equal order. The launch passes the sum of
- * dev_pool_bytes<float>(n) over all arrays.
+ * SHARED(float, tile, [16][65]) declares a static array in shared memory. SHARED(int, last, ) declares a scalar.
+ * Static shared memory has at most 48 KB and is 16-byte aligned. In the simulator, it is NaN until it is written.
+ * DYN_SHARED(float, p) declares all dynamic shared memory as one array. A dev_pool divides dynamic shared memory into
+ * arrays (`float *a = pool.take<float>(n)`). All threads must call take() with equal sizes in equal order. The launch
+ * must request the sum of dev_pool_bytes<float>(n) over all arrays.
  *
- * Inline assembly is allowed only in the wrappers of this folder, which have simulated versions in sim/.
- * DEV_CHECK(condition) checks in the simulator what a launcher guarantees. DEV_NOINLINE prevents inlining of large,
- * rarely run functions. Float atomics are not allowed; sums have a fixed order.
+ * Inline assembly is allowed only in this folder, in functions that also have a simulated version in sim/.
+ * DEV_CHECK(condition) is an assertion that only the simulator checks. DEV_NOINLINE marks large functions that run
+ * rarely. Float atomics are not allowed, because sums must have a fixed order.
  *
  * Large headers are optional, because they dominate compile time. A file defines DEV_RANDOM to use dev_normal4,
- * DEV_GRID for GRID_SYNC, DEV_HALF for __nv_bfloat16 and __half, or DEV_WGMMA for dev_wgmma.cuh. C headers and
- * launchers that C calls are extern "C". */
+ * DEV_GRID for GRID_SYNC, DEV_HALF for __nv_bfloat16 and __half, or DEV_WGMMA for dev_wgmma.cuh. */
 #ifndef DG_DEV_CUH
 #define DG_DEV_CUH
 

@@ -1,5 +1,5 @@
-/* Division and square root of floats without the compiler's branch for extreme operands. Results are correctly rounded
- * if all intermediate values are normal; callers ensure normal values. */
+/* Division and square root without the compiler's branch for extreme operands. Callers must ensure that all
+ * intermediate values are normal. Float results are then correctly rounded. */
 #ifndef DG_DIVIDE_CUH
 #define DG_DIVIDE_CUH
 
@@ -22,7 +22,7 @@ static __device__ __forceinline__ float dg_square_root(float x)
     return fmaf(fmaf(-root, root, x), r / 2, root);
 }
 
-/* Returns 1 / x in double for x from 2^-100 to 2^100, with an error of one unit in the last bit. */
+/* Returns 1 / x for x from 2^-100 to 2^100, with an error of at most one unit in the last place. */
 static __device__ __forceinline__ double dg_reciprocal(double x)
 {
     double r = near_reciprocal((float)x);

@@ -1,4 +1,4 @@
-/* Launches kernels and records refused launches. Part of dev.cuh. */
+/* Launches kernels and records refused launches. Included by dev.cuh. */
 #ifndef DG_LAUNCH_CUH
 #define DG_LAUNCH_CUH
 
@@ -7,7 +7,7 @@ typedef struct {
     int line;
 } dev_site;
 
-/* A refused launch; none if `error` is cudaSuccess. */
+/* Describes a refused launch. If `error` is cudaSuccess, no launch was refused. */
 typedef struct {
     cudaError_t error;
     const char *op;
@@ -18,7 +18,7 @@ typedef struct {
 inline thread_local const char *dev_op = "";
 inline thread_local dev_fault dev_first_fault = {cudaSuccess, "", {"", "", 0}};
 
-/* Returns this thread's first refused launch since the previous call. Launches after a refused launch still run. */
+/* Returns this thread's first refused launch since the previous call. */
 static inline dev_fault dev_take_fault(void)
 {
     dev_fault fault = dev_first_fault;
@@ -30,9 +30,9 @@ inline thread_local bool dev_programmatic = true;
 
 inline thread_local signed char dev_overlaps[64];
 
-/* True if kernels on the current device may start before the previous launch ends. Requires sm_90 and machine code for
- * sm_90 or newer, because code compiled from older PTX does not wait. `kernel`: any kernel, because all are compiled
- * for equal architectures. Requires CUDA 12.3, the first version with programmatic edges in graphs. */
+/* True if kernels on the current device may start before the previous launch ends. Requires code for sm_90 or newer,
+ * because code compiled from older PTX does not wait. Also requires CUDA 12.3, the first version with programmatic
+ * edges in graphs. `kernel` may be any kernel, because all kernels are compiled for the same architectures. */
 template <class K> static inline bool dev_may_overlap(K kernel)
 {
     int device, driver;
@@ -50,8 +50,8 @@ template <class K> static inline bool dev_may_overlap(K kernel)
 
 #ifdef __CUDACC__
 /* Raises the kernel's limit of dynamic shared memory (default: 48 KB minus static arrays). The limit is never lowered,
- * because captured launches may need more. On an H100, requesting the maximum of shared memory instead of L1 made fused
- * kernels 5 to 15% slower. */
+ * because captured launches may need more. On an H100, the maximum carveout for shared memory made fused kernels 5 to
+ * 15% slower. */
 static inline cudaError_t dev_allow_shared(const void *kernel, size_t shared)
 {
     cudaFuncAttributes a;
@@ -114,7 +114,7 @@ static inline void dev_launch(dev_site at, dev_mode mode, void (*kernel)(P...), 
 #define KLAUNCH_AFTER(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, DEV_AFTER, kernel, __VA_ARGS__)
 #define KLAUNCH_CLUSTER(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, DEV_CLUSTER, kernel, __VA_ARGS__)
 
-/* Attribute of a large kernel parameter that is indexed at run time: prevents a copy of the parameter per thread. */
+/* Prevents a copy per thread of a large kernel parameter that is indexed at run time. */
 #ifdef __CUDACC__
 #define GRID_CONSTANT __grid_constant__
 #else

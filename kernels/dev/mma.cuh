@@ -1,16 +1,16 @@
-/* Products on tensor cores: the arithmetics bf16 and fp16, and fragments loaded from shared memory.
+/* Matrix products on tensor cores in bf16 or fp16, with operands loaded from shared memory.
  *
- * An operand in shared memory consists of units of 16 bytes: 8 adjacent channels of one position (a pixel, or a row of
- * weights) in bf16 or fp16. Plane c of an operand has the c-th unit of each position. The units of a plane are
- * consecutive, and the next plane starts `pitch` units after it.
+ * An operand in shared memory consists of units of 16 bytes. A unit has 8 adjacent channels of one position, which is
+ * a pixel or a row of weights. Plane c of an operand has unit c of every position. The units of a plane are
+ * consecutive. Consecutive planes start `pitch` units apart.
  *
- * A fragment load reads eight adjacent positions (128 bytes) of a plane. No first position causes bank conflicts, so
- * all taps of a convolution share one copy of a plane. Eight threads at a time store 4 positions of 2 planes. The eight
+ * A fragment load reads eight adjacent positions (128 bytes) of a plane, which causes no bank conflicts. All taps of a
+ * convolution therefore share one copy of a plane. Eight threads at a time store 4 positions of 2 planes. The eight
  * units are in different banks if pitch % 8 is 4. If pitch % 8 is 0, position p of an odd plane is stored at index p ^
  * 4 to avoid bank conflicts.
  *
- * For sums over channels, operands are read by rows: a matrix row is a position. For sums over positions, operands are
- * read by columns: a matrix row is a channel. In the layout of mma_bf16 (tensor.cuh), g = lane / 4 and t = lane % 4. */
+ * For sums over channels, operands are read by rows, and a matrix row is a position. For sums over positions, operands
+ * are read by columns, and a matrix row is a channel. */
 #ifndef DG_MMA_CUH
 #define DG_MMA_CUH
 
@@ -23,21 +23,22 @@ static __device__ __forceinline__ int dg_warp_lane() { return (int)threadIdx.x %
 /* Returns v. The shuffle by all lanes prevents ptxas from recomputing v from threadIdx in loops. */
 static __device__ __forceinline__ int dg_settled(int v) { return __shfl_xor_sync(0xffffffffu, v, 0); }
 
-/* For reads by rows: row and plane of the unit of A or B whose address this lane passes. */
+/* For reads by rows, a lane passes the address of one unit of A or B. These functions return the unit's row and
+ * plane. */
 static __device__ __forceinline__ int dg_row_of_a() { return dg_warp_lane() % 16; }
 static __device__ __forceinline__ int dg_plane_of_a() { return dg_warp_lane() / 16; }
 static __device__ __forceinline__ int dg_row_of_b() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
 static __device__ __forceinline__ int dg_plane_of_b() { return dg_warp_lane() / 8 % 2; }
 
-/* For reads by columns: position (0 to 15) and plane of the unit of A or B whose address this lane passes. */
+/* For reads by columns, these functions return the unit's position (0 to 15) and plane. */
 static __device__ __forceinline__ int dg_column_of_a() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
 static __device__ __forceinline__ int dg_column_of_b() { return dg_warp_lane() % 16; }
 static __device__ __forceinline__ int dg_columns_plane_of_a() { return dg_warp_lane() / 8 % 2; }
 static __device__ __forceinline__ int dg_columns_plane_of_b() { return dg_warp_lane() / 16; }
 
-/* Tensor-core products of one warp (mma.sync); wgmma.cuh has the counterpart for warpgroups. `there`: the architecture
- * supports the products. `fused`: fused kernels use the products. `scaled`: operands are multiplied by a power of two
- * before rounding, and sums are divided by it. `k`: products that one instruction adds to each sum. */
+/* Tensor-core products of one warp (mma.sync). wgmma.cuh has the counterpart for warpgroups. there: the architecture
+ * supports these products. fused: fused kernels use these products. scaled: operands are multiplied by a power of two
+ * before rounding, and sums are divided by it. k: number of products that one instruction adds to each sum. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define DG_MMA_BEFORE_SM_80 1
 #else
@@ -46,16 +47,18 @@ static __device__ __forceinline__ int dg_columns_plane_of_b() { return dg_warp_l
 struct dg_mma_bf16 {
     static constexpr bool there = !DG_MMA_BEFORE_SM_80, fused = there, scaled = false;
     static constexpr int warps = 1, unit = 8, k = 16;
-    /* position p of an odd plane of weights is stored at p ^ swap; spacing: unused units after each plane */
+    /* Position p of an odd plane of weights is stored at index p ^ swap. `spacing` unused units follow each plane. */
     static constexpr int swap = 4, spacing = 0;
 
-    /* Addresses of a lane's units of A (in a patch of type P) and B. Only wgmma.cuh uses the strides of b_at(). */
+    /* Return the addresses of this lane's units of operands A and B. P: type of the input patch that contains A. Only
+     * wgmma.cuh uses the strides of b_at(). */
     template <class P> using place_of_a = const uint4 *;
     using place_of_b = const uint4 *;
     template <class P> static __device__ __forceinline__ const uint4 *a_at(const uint4 *unit) { return unit; }
     static __device__ __forceinline__ const uint4 *b_at(const uint4 *unit, int, int) { return unit; }
 
-    static __device__ __forceinline__ void publish() {} /* called before a barrier: makes stores visible to products */
+    static __device__ __forceinline__ void publish() {
+    } /* must be called before a barrier, so that products see stores to shared memory */
     template <class Sums> static __device__ __forceinline__ void finish(Sums &) {}
 
     static __device__ __forceinline__ uint4 round(const float (&v)[unit])
@@ -68,8 +71,8 @@ struct dg_mma_bf16 {
     }
 };
 
-/* Products of fp16, with the fragment layouts of bf16. Turing supports only fp16. Newer GPUs use bf16, which is as fast
- * and needs no scaling. On newer GPUs, only unfused kernels support fp16, for tests. */
+/* Products of fp16, with the fragment layouts of bf16. Turing supports fp16 but not bf16. Newer GPUs use bf16, which
+ * is as fast and needs no scaling. On newer GPUs, only unfused kernels support fp16, for tests. */
 struct dg_mma_fp16 : dg_mma_bf16 {
 #ifdef __CUDA_ARCH__
     static constexpr bool there = true, fused = DG_MMA_BEFORE_SM_80, scaled = true;
@@ -96,7 +99,8 @@ struct dg_mma_fp16 : dg_mma_bf16 {
 
 static __device__ __forceinline__ float dg_power_of_two(int n) { return __int_as_float((127 + n) << 23); }
 
-/* A warp's 16*MI x 8*NJ sums. c[i][j]: this lane's part of the 16x8 sums at row 16i, column 8j (layout of mma_bf16). */
+/* A warp's 16*MI x 8*NJ sums. c[i][j] has this lane's four sums of the 16x8 block at row 16i and column 8j, in the
+ * layout of mma_bf16. */
 template <class E, int MI, int NJ> struct dg_sums {
     float c[MI][NJ][4];
 
@@ -126,8 +130,8 @@ template <class E, int MI, int NJ> struct dg_sums {
 #pragma unroll
             for (int j = 0; j < NJ; j++) E::multiply(c[i][j], a[i], {b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]});
     }
-    /* Stores this lane's results of row i * 8 + lane / 4, in columns n, n + 1, n + 8, n + 9, ... below `columns`.
-     * WHOLE: all columns exist. */
+    /* Stores this lane's sums of row i * 8 + lane / 4 in columns n, n + 1, n + 8, n + 9, ... below `columns`. WHOLE:
+     * no column reaches `columns`. */
     template <bool WHOLE = false> __device__ __forceinline__ void store(float *row, int i, int n, int columns) const
     {
         row += n;

@@ -1,4 +1,4 @@
-/* Shared memory and other keywords that the simulator defines differently. Part of dev.cuh. */
+/* Macros and functions, mainly for shared memory, that the simulator defines differently. Included by dev.cuh. */
 #ifndef DG_SHARED_CUH
 #define DG_SHARED_CUH
 

@@ -1,11 +1,9 @@
-/* Instructions of tensor cores. Fragment layouts: PTX ISA, "Matrix fragments for mma.m16n8k*". An instruction that the
- * architecture lacks is compiled to a trap. Part of dev.cuh; the simulator's versions are in sim/. */
+/* Wrappers of tensor-core instructions. The PTX ISA defines the fragment layouts ("Matrix fragments for mma.m16n8k*").
+ * An instruction that the architecture lacks is compiled to a trap. Included by dev.cuh. The simulator's versions are
+ * in sim/. */
 #ifndef DG_TENSOR_CUH
 #define DG_TENSOR_CUH
 
-/* Loads four 8x8 matrices of 16-bit elements (ldmatrix). Lane i passes the 16-byte aligned address of row i % 8 of
- * matrix i / 8. In lane i, r[m] is elements 2 (i % 4) and 2 (i % 4) + 1 of row i / 4 of matrix m. The function
- * ldsm_x4_trans transposes each matrix. */
 __device__ __forceinline__ void ldsm_x4(uint32_t (&r)[4], const void *row)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
@@ -22,9 +20,8 @@ __device__ __forceinline__ void ldsm_x4_trans(uint32_t (&r)[4], const void *row)
                  : "memory");
 }
 
-/* c += a * b, a (16, 16) row-major, b (16, 8) column-major, both bf16. With g = lane / 4, t = lane % 4:
- * a[0] (g, 2t..) a[1] (g+8, 2t..) a[2] (g, 2t+8..) a[3] (g+8, 2t+8..); b[0] (2t.., g) b[1] (2t+8.., g);
- * c[0], c[1] (g, 2t..) c[2], c[3] (g+8, 2t..). sm_80 and up. */
+/* Computes c += a * b for bf16 matrices a (16x16) and b (16x8). Requires sm_80. With g = lane / 4 and t = lane % 4,
+ * c[0] and c[1] are in row g and columns 2t and 2t + 1. c[2] and c[3] are in row g + 8 and the same columns. */
 __device__ __forceinline__ void mma_bf16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
 {
 #if __CUDA_ARCH__ >= 800
@@ -37,7 +34,7 @@ __device__ __forceinline__ void mma_bf16(float (&c)[4], const uint32_t (&a)[4], 
 #endif
 }
 
-/* c += a * b, a (16, 8), b (8, 8), fp16: a[0] (g, 2t..) a[1] (g+8, 2t..); b[0] (2t.., g); c as in mma_bf16. sm_75. */
+/* Computes c += a * b for fp16 matrices a (16x8) and b (8x8). Requires sm_75. */
 __device__ __forceinline__ void mma_f16(float (&c)[4], const uint32_t (&a)[2], const uint32_t (&b)[1])
 {
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
@@ -45,7 +42,7 @@ __device__ __forceinline__ void mma_f16(float (&c)[4], const uint32_t (&a)[2], c
                  : "r"(a[0]), "r"(a[1]), "r"(b[0]));
 }
 
-/* c += a * b, fp16, otherwise like mma_bf16. sm_75 and up; sm_75 multiplies the two halves of k one after the other. */
+/* Like mma_bf16, but for fp16. Requires sm_75. */
 __device__ __forceinline__ void mma_fp16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
 {
 #if __CUDA_ARCH__ >= 800
@@ -59,7 +56,7 @@ __device__ __forceinline__ void mma_fp16(float (&c)[4], const uint32_t (&a)[4], 
 #endif
 }
 
-/* Rounds two floats to bf16, ties to even. In the result, `low` has bits 0..15 and `high` bits 16..31. sm_80 and up. */
+/* Rounds two floats to bf16, ties to even. In the result, `low` is in bits 0 to 15. Requires sm_80. */
 __device__ __forceinline__ uint32_t to_bf16x2(float low, float high)
 {
     uint32_t r = 0;
@@ -72,7 +69,7 @@ __device__ __forceinline__ uint32_t to_bf16x2(float low, float high)
     return r;
 }
 
-/* Rounds two floats to fp16 with subnormals. Magnitudes of 65520 and more become infinite. sm_75 and up. */
+/* Rounds two floats to fp16, which may be subnormal. Magnitudes of 65520 and more become infinite. Requires sm_75. */
 __device__ __forceinline__ uint32_t to_fp16x2(float low, float high)
 {
     uint32_t r;
@@ -86,7 +83,8 @@ __device__ __forceinline__ uint32_t to_fp16x2(float low, float high)
     return r;
 }
 
-/* Approximate 1 / x, 1 / sqrt(x) and 2^x to about one unit in the last place. Subnormal numbers are flushed to 0. */
+/* near_reciprocal() approximates 1 / x, near_reciprocal_root() 1 / sqrt(x), and near_power() 2^x. Errors are about one
+ * unit in the last place. Subnormal numbers are flushed to 0. */
 __device__ __forceinline__ float near_reciprocal(float x)
 {
     float r;

@@ -1,7 +1,7 @@
-/* bf16 products by warpgroups: the counterpart of mma.cuh for Hopper. A warpgroup computes 64 rows of results, 16 per
- * warp. Operands are read from shared memory. Exception: with cells of 4x4 positions, operand A is loaded into
- * registers, because eight positions are not contiguous. Planes of weights are spaced so that stores of 2 planes x 4
- * positions use different banks. */
+/* bf16 products of warpgroups: the counterpart of mma.cuh for Hopper. A warpgroup computes 64 rows of results, 16 per
+ * warp. Operands are read from shared memory, except operand A if cells have 4x4 positions. Such an A is loaded into
+ * registers, because its eight positions are not contiguous. The spacing of weight planes avoids bank conflicts of
+ * stores. */
 #ifndef DG_WGMMA_CUH
 #define DG_WGMMA_CUH
 
@@ -17,8 +17,8 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
     static __device__ __forceinline__ void publish() { wgmma_publish(); }
     template <class Sums> static __device__ __forceinline__ void finish(Sums &sums) { wgmma_wait(sums.c); }
 
-    /* Descriptors of A and B. If A is read through registers: address of this lane's 16-byte unit of A. Each block
-     * builds its descriptors only once. next_k, next_n: strides of the weights (dev_wgmma.cuh). */
+    /* Descriptors of operands A and B. If A is loaded into registers, a_at() returns the address of this lane's unit
+     * of A. next_k, next_n: strides LBO and SBO of the weights (dev_wgmma.cuh). */
     template <class P> using place_of_a = typename std::conditional<P::small, const uint4 *, dev_matrix>::type;
     using place_of_b = dev_matrix;
     template <class P> static __device__ __forceinline__ place_of_a<P> a_at(const uint4 *unit)
@@ -31,9 +31,9 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
         return dev_matrix::of(unit, next_k, next_n);
     }
 
-    /* Computes sums[q] += a * b for all q and TAPS taps; finish() waits for these products. P: type of the input patch
-     * in shared memory. Operands of tap t of sums[q], in units: moved_a + at_a(t, q) after `a`, moved_b + at_b(t, q)
-     * after `b`. */
+    /* Adds the products of TAPS taps to every sums[q]; finish() waits for the products. P: type of the input patch in
+     * shared memory. For tap t of sums[q], operand A starts moved_a + at_a(t, q) units after `a`. Operand B starts
+     * moved_b + at_b(t, q) units after `b`. */
     template <class P, bool TRANS_B, int TAPS, int Q, int NJ, class AtA, class AtB>
     static __device__ __forceinline__ void products(float (&sums)[Q][NJ][4], place_of_a<P> a, int moved_a, dev_matrix b,
                                                     int moved_b, AtA at_a, AtB at_b)
@@ -57,8 +57,8 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
         wgmma_commit();
     }
 
-    /* For weight gradients: sums[s] += a[k] * B(k, s) for all k and s. The operands a[k] are in registers. B(k, s) is
-     * N-major and starts at(k, s) units after `b`. */
+    /* Computes sums[s] += a[k] * B(k, s) for all k and s, as weight gradients require. B(k, s) is N-major and starts
+     * at(k, s) units after `b`. */
     template <int K, int S, int NJ, class At>
     static __device__ __forceinline__ void products_of_columns(float (&sums)[S][NJ][4], const uint32_t (&a)[K][4],
                                                                dev_matrix b, At at)

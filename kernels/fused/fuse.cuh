@@ -23,10 +23,10 @@ void dg_round_weights(const dg_rounded *r, cudaStream_t stream);
 /* Rounds operand x (side 0) or y (side 1) of a weight gradient that tensor cores compute (rounded.cu). */
 void dg_round_factors(const dg_update_job *j, int side, cudaStream_t stream);
 
-/* Returns true only in the last of `expected` blocks, which sees all writes of the other blocks and resets the counter
- * to 0. All threads of a block must call this function. The last block adds in a fixed order, so results do not depend
- * on which block is last. A fence by one thread between two barriers is sufficient: causality order (PTX ISA, memory
- * model) includes all writes that the first barrier made visible to that thread. */
+/* Returns true only in the last of `expected` blocks, which sees all earlier writes of the other blocks. All threads
+ * of a block must call this function. The last block resets the counter to 0. One thread's fence between two barriers
+ * is sufficient. Causality order (PTX ISA, memory model) includes all writes that the first barrier made visible to
+ * this thread. */
 static __device__ __forceinline__ bool dg_comes_last(unsigned *counter, unsigned expected)
 {
     SHARED(int, last, );
@@ -43,8 +43,8 @@ static __device__ __forceinline__ bool dg_comes_last(unsigned *counter, unsigned
     return last != 0;
 }
 
-/* A prologue's coefficients for one channel. Prologues plain and norm compute z = scale x + shift, or `factor` z if z <
- * 0. Prologue norm_dx computes scale x + tilt pre + shift. */
+/* A prologue's coefficients for one channel. Prologues plain and norm compute z = scale x + shift. If z < 0, they
+ * multiply z by `factor`. Prologue norm_dx computes scale x + tilt pre + shift. */
 struct dg_channel {
     float scale, tilt, shift;
 };
@@ -59,15 +59,14 @@ static __device__ __forceinline__ dg_channel dg_channel_of(const dg_prologue &s,
     return {scale, -scale * total[C], scale * (mean * total[C] - total[0])};
 }
 
-/* Returns the value of prologue plain or norm for one input. The factor is at most 1 (plain: 1), so the value is max(z,
- * factor z). */
+/* Computes prologue plain or norm for one input x. The factor is at most 1, so the result is max(z, factor z). */
 static __device__ __forceinline__ float dg_one_value(const dg_channel &k, float x, float factor)
 {
     const float z = k.scale * x + k.shift;
     return fmaxf(z, factor * z);
 }
-/* dg_bent_value computes dg_one_value with one operation fewer. k: result of dg_channel_bent; bend: (1 - factor) / (1 +
- * factor). */
+/* dg_bent_value() computes dg_one_value() with one operation fewer. It needs k = dg_channel_bent(...) and bend = (1 -
+ * factor) / (1 + factor). */
 static __device__ __forceinline__ dg_channel dg_channel_bent(const dg_channel &k, float factor)
 {
     const float unit = 0.5f * (1 + factor);
@@ -87,7 +86,7 @@ static __device__ __forceinline__ dg_pack<float, 2> dg_widened(uint32_t v)
 {
     return {{__uint_as_float(v << 16), __uint_as_float(v & 0xffff0000u)}};
 }
-/* Loads four values of a tensor that may be stored as bf16 (fused.h). at: index of the first, a multiple of 4. */
+/* Loads x[at] to x[at + 3]; `at` must be a multiple of 4. rounded: x is stored as bf16 (fused.h). */
 static __device__ __forceinline__ dg_pack<float, 4> dg_load_four(const float *x, int64_t at, bool rounded)
 {
     if (!rounded) return dg_load<4>(x + at);
@@ -104,7 +103,7 @@ static __device__ __forceinline__ void dg_store_four(void *x, int64_t at, bool r
                 dg_pack<uint32_t, 2>{{to_bf16x2(v.v[0], v.v[1]), to_bf16x2(v.v[2], v.v[3])}});
 }
 
-/* A prologue's coefficients for four channels. of_group() recomputes them if the group of images changes. */
+/* A prologue's coefficients for four adjacent channels. of_group() recomputes them if the statistics group changes. */
 struct dg_four {
     const dg_prologue &s;
     const int c, C;
@@ -142,7 +141,7 @@ struct dg_four {
     __device__ __forceinline__ bool two() const { return s.kind == DG_PROLOGUE_NORM_DX; }
 };
 
-/* Returns the activation's value in an epilogue. The activation must have the property `fused` (core/plan/act.h). */
+/* The activation must have the property `fused` (core/plan/act.h). */
 static __device__ __forceinline__ float dg_epilogue_act(const dg_epilogue &s, float v)
 {
     switch (s.act) {
@@ -164,9 +163,10 @@ static __device__ __forceinline__ float dg_epilogue_act_dx(const dg_epilogue &s,
     return y > 0 || s.act == DG_ACT_NONE ? v : s.act == DG_ACT_RELU ? 0 : s.slope * v;
 }
 
-/* Returns the address of a block's two partial sums for channel c. Epilogue stats: mean and sum of squared deviations;
- * norm_dx: sum g and sum g (pre - mean). The blocks of a statistics group have consecutive numbers. Epilogue stats also
- * stores the number of values per channel (at least 1) for each block and column of tiles. */
+/* Returns the address of a block's two partial sums for channel c. For epilogue stats, they are the mean and the sum
+ * of squared deviations. For norm_dx, they are sum g and sum g (pre - mean). The blocks of a statistics group have
+ * consecutive numbers. For epilogue stats, dg_rows_of() returns each block's number of values per channel (at least
+ * 1). */
 static __host__ __device__ __forceinline__ float *dg_parts_of(float *parts, int block, int c, int C)
 {
     return parts + 2 * ((int64_t)block * C + c);
@@ -182,9 +182,10 @@ struct dg_merged {
     float n, shift[2], a[2], b[2];
 };
 
-/* Merges the partial sums of blocks first .. first + count - 1. Called by all threads of a block. The threads are
- * divided into slots: slot s adds blocks s, s + slots, ..., and slot 0 returns the result. While the last block merges,
- * the rest of the GPU is idle. Short code and loads in batches of eight reduce the latency of the merge. */
+/* Merges the partial sums of blocks first to first + count - 1. All threads of a block must call this function. The
+ * threads are divided into slots of `lanes` threads. Slot s adds the sums of blocks s, s + slots, ..., and slot 0
+ * returns the result. During the merge, the rest of the GPU is idle, so latency matters. Loads in batches of eight
+ * reduce it. */
 template <int NT>
 static __device__ __forceinline__ dg_merged dg_merge_parts(bool stats, float *parts, const float *rows, int first,
                                                            int count, int c, int C, int lanes, float *room)
@@ -263,8 +264,9 @@ static __device__ __forceinline__ void dg_epilogue_write(const dg_epilogue &s, i
     }
 }
 
-/* Returns true in the last block of a cluster, or of a column of tiles if there are no clusters. All threads of a block
- * must call this function after they have stored the block's partial sums. block: its number in the group. */
+/* If there are clusters, returns true in the last block of each cluster. Otherwise, returns true in the last block of
+ * the column of tiles. All threads of a block must call this function after they have stored the block's partial sums.
+ * block: its number in the statistics group. */
 static __device__ __forceinline__ bool dg_epilogue_last(const dg_epilogue &s, unsigned *counters, int block, int group,
                                                         int clusters, int per_group)
 {
@@ -274,13 +276,13 @@ static __device__ __forceinline__ bool dg_epilogue_last(const dg_epilogue &s, un
     return dg_comes_last(clusters ? counters + 1 + group * clusters + which : counters, (unsigned)expected);
 }
 
-/* Merges the partial sums of channels c0 .. c0 + channels - 1. In large groups, each cluster first merges its blocks'
- * sums. Called by the NT threads of a block for which dg_epilogue_last returned true. The last block of a column of
- * tiles finishes the epilogue. Returns true in the last block of the launch. NT and channels are powers of two.
- * `scratch`: dg_epilogue_bytes() bytes (fuse_launch.h); the partial sums are at its start.
- * `counters`: counters of this column of tiles (number: dg_epilogue_counters()).
- * `clusters`: number of clusters per group (dg_epilogue_clusters). `values`: number of values per channel and group.
- * `room`: 5 * NT floats of shared memory, free after the main loop. */
+/* Merges the partial sums of channels c0 to c0 + channels - 1. In large statistics groups, each cluster first merges
+ * its blocks' sums. Called by the NT threads of a block for which dg_epilogue_last() returned true. The last block of
+ * a column of tiles finishes the epilogue and returns true. NT and channels are powers of two.
+ * scratch: dg_epilogue_bytes() bytes (fuse_launch.h), which begin with the partial sums.
+ * counters: the dg_epilogue_counters() counters of this column of tiles.
+ * clusters: number of clusters per group. values: number of values per channel and group.
+ * room: 5 * NT floats of shared memory. */
 template <int NT>
 static __device__ __forceinline__ bool dg_epilogue_merge(const dg_epilogue &s, float *scratch, unsigned *counters,
                                                          int block, int group, int c0, int channels, int C, int columns,

@@ -63,7 +63,8 @@ static dg_epilogue epilogue_of(const dg_op *op)
     return s;
 }
 
-/* Returns the epilogue of the launch: its last op, or `plain` if its last op is the convolution. */
+/* Returns the epilogue that computes the launch's last op. The epilogue is `plain` if the last op is the
+ * convolution. */
 static dg_epilogue last_epilogue(const dg_plan *p, const dg_launch *l)
 {
     const dg_op *last = &p->op[l->first + l->count - 1], *conv = &p->op[l->main];
@@ -85,8 +86,8 @@ static unsigned *counters_of(const dg_plan *p, const dg_launch *l)
     return (unsigned *)(void *)((char *)p->arena->base + p->arena->row[p->row_counters].offset) + l->counter;
 }
 
-/* True if the two launches before l are known and write no weights. Before grid_dependency_wait(), l may not see the
- * writes of these launches. */
+/* True if the plan has two launches before l and they write no weights. Until grid_dependency_wait(), launch l may not
+ * see the writes of these two launches. */
 static bool weights_stay(const dg_plan *p, const dg_launch *l)
 {
     for (int back = 1; back <= 2; back++)
@@ -94,7 +95,8 @@ static bool weights_stay(const dg_plan *p, const dg_launch *l)
     return true;
 }
 
-/* Returns the bytes of a network's weights, including gaps between tensors. *first: offset of the weights. */
+/* Returns the size of a network's weights in bytes, including gaps between tensors. Sets *first to their offset in the
+ * arena. */
 static size_t weights_of(const dg_arena *a, int net, size_t *first)
 {
     size_t end = 0;
@@ -205,7 +207,7 @@ dg_fused_head dg_fused_head_of(const dg_plan *p, const dg_launch *l)
     return h;
 }
 
-/* Returns the offset, in values, of op dw's result from the network's first gradient. */
+/* Returns the distance in floats from the network's first gradient to the gradient that op dw computes. */
 static int64_t distance(const dg_plan *p, const dg_op *adam, const dg_op *dw)
 {
     const dg_row *first = dg_plan_row(p, adam, dg_operand_index(adam->kind, "g")),

@@ -15,9 +15,10 @@ dg_fused_size dg_fused_mma_size(dg_op_kind kind, const dg_fused_conv *f, const d
 dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f);
 dg_fused_size dg_fused_dense_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
-/* Launch of a fused convolution on tensor cores. `per_group`, `blocks`: blocks per statistics group and in total. Both
- * count one column of tiles and one part of a split sum. `channels`: channels in the largest part of the sum. `merged`:
- * partial sums per group that the epilogue merges. `shared`: bytes of dynamic shared memory. */
+/* Grid of a fused convolution on tensor cores. per_group and blocks: number of blocks per statistics group and in
+ * total, for one column of tiles and one part of a split sum. channels: number of channels in the largest part of a
+ * split sum. merged: number of partial sums per statistics group that the epilogue merges. shared: bytes of dynamic
+ * shared memory. */
 typedef struct {
     int groups, per_group, blocks, columns, channels, merged;
     size_t shared, sum_bytes, part_bytes;
@@ -25,9 +26,9 @@ typedef struct {
 } dg_fused_mma_grid;
 dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
-/* Returns the number of clusters per statistics group, or 0 if one block merges all partial sums. Each cluster first
- * merges its own partial sums (fuse.cuh). `per_group`: blocks per group and column of tiles. `channels`: channels per
- * tile. */
+/* Returns the number of clusters per statistics group, or 0 if one block merges all partial sums. A cluster has up to
+ * DG_EPILOGUE_CLUSTER blocks, and its last block merges their partial sums (fuse.cuh). per_group: number of blocks per
+ * statistics group and column of tiles. channels: number of channels per tile. */
 enum { DG_EPILOGUE_CLUSTER = 16, DG_EPILOGUE_VALUES = 128 * 64 };
 static inline DG_HD int dg_epilogue_clusters(int per_group, int groups, int channels)
 {
@@ -49,7 +50,8 @@ static inline DG_HD int dg_epilogue_counters(int per_group, int groups, int chan
     return 1 + dg_epilogue_clusters(per_group, groups, channels) * groups;
 }
 
-/* Bytes of loss and probability per image, at the start of a fused head's scratch memory. */
+/* A fused head's scratch memory begins with the loss and the probability of each image. DG_HEAD_TERM_BYTES is their
+ * size per image. */
 enum { DG_HEAD_TERM_BYTES = 2 * sizeof(double) };
 static inline int dg_head_channels(int C)
 {
@@ -60,13 +62,13 @@ static inline int dg_head_channels(int C)
 
 static inline const char *dg_fuse_input(const dg_op *op) { return op->kind == DG_OP_conv_fwd ? "x" : "y"; }
 
-/* Decides for each tensor whether it is stored as bf16 (dg_row.rounded, fused.h). math: the backend's arithmetic. */
+/* Sets dg_row.rounded for the tensors that are stored as bf16 (fused.h). math: the backend's arithmetic. */
 void dg_round_rows(dg_plan *p, dg_math math);
 
 /* Returns the kernel family that computes weight gradient dw in fused update l. */
 dg_fused_family dg_update_family(const dg_launch *l, const dg_op *dw);
 
-/* Adds a plan row for the rounded weights that launch l reads, if the plan has none. */
+/* If launch l reads rounded weights, adds a plan row for these weights unless the plan already has the row. */
 void dg_rounded_row(dg_plan *p, const dg_launch *l);
 
 dg_fused_size dg_fused_size_of(const dg_plan *p, const dg_launch *l);
