@@ -1,10 +1,9 @@
 /* Groups the ops of a plan into launches.
- * 1. Find the dependencies between ops (deps.h).
- * 2. Fuse each convolution with its prologue and epilogue, the last layer of D with its loss, and Adam with the weight
- * gradients of its network. Launch each unfused op separately.
- * 3. Drop a tensor that all consumers can recompute. Repeat steps 2 and 3 until nothing changes: launches that their
- * kernels refuse cannot recompute tensors.
- * 4. Order launches by their main ops. */
+ * 1. Fuse each convolution with its prologue and epilogue, the last layer of D with its loss, and Adam with the weight
+ * gradients of its network.
+ * 2. Find the tensors that all their consumers can recompute. These tensors are not stored.
+ * 3. If a kernel refuses a fused launch, launch its ops separately and repeat steps 1 and 2.
+ * 4. Order the launches by their main ops. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +21,7 @@ typedef struct {
     int members, losses;
     int place;
     bool refused;
-    bool made; /* consumers recompute the result (of norm_act or norm_act_dx), which is never stored */
+    bool made; /* the result (of norm_act or norm_act_dx) is not stored, because its consumers recompute it */
 } note;
 
 typedef struct {
@@ -33,7 +32,7 @@ typedef struct {
     dg_deps deps;
 } pass;
 
-/* True for convolutions whose weights are not averages (EMA), because no fused update rounds averages. */
+/* False for convolutions with averaged weights (EMA), because no fused update rounds these weights. */
 static bool is_conv(const dg_plan *p, const dg_op *op)
 {
     if (op->kind != DG_OP_conv_fwd && op->kind != DG_OP_conv_dx) return false;
@@ -162,7 +161,7 @@ static dg_launch_kind kind_of(const pass *f, int main)
     if (op->kind == DG_OP_adam) return members > 1 ? DG_LAUNCH_UPDATE : DG_LAUNCH_OP;
     if (!is_conv(p, op)) return DG_LAUNCH_OP;
     if (f->note[main].losses) return DG_LAUNCH_HEAD;
-    /* a split sum also uses a fused kernel, which adds the parts */
+    /* a convolution with a split sum also uses a fused kernel, which adds the parts of the sum */
     bool around = members > 1 || (f->what != DG_FUSE_NONE && op->tune.split > 1);
     const int writer = dg_deps_writer(&f->deps, main, dg_operand_index(op->kind, dg_fuse_input(op)));
     if (writer >= 0 && f->note[writer].made) around = true;
@@ -194,8 +193,8 @@ static bool all_make(const pass *f, int i)
     return true;
 }
 
-/* Finds the ops whose results consumers recompute. Candidates depend on each other, so the search begins with all
- * candidates and removes each one that cannot be recomputed. */
+/* Finds the ops whose results are recomputed by their consumers. Candidates depend on each other. The search therefore
+ * begins with all candidates and removes those that cannot be recomputed. */
 static void find_made(pass *f)
 {
     for (int i = 0; i < f->p->ops; i++)
@@ -254,7 +253,7 @@ static dg_err reorder(pass *f, int *new_place)
     return DG_OK;
 }
 
-/* True if every op still follows the ops that it depends on. The kernel determines the order inside a launch. */
+/* True if every launch follows the launches that it depends on. */
 static bool in_order(const pass *f)
 {
     const dg_deps *d = &f->deps;
@@ -267,8 +266,8 @@ static bool in_order(const pass *f)
     return true;
 }
 
-/* Finds an earlier fused convolution on tensor cores whose input is operand `name` of weight gradient i. Returns NULL
- * if there is none. `i`: number of the op in the plan's original order. */
+/* Returns an earlier fused convolution on tensor cores that reads operand `name` of weight gradient i, or NULL. i:
+ * index of the op in the plan's original order. */
 static dg_op *multiplied(const pass *f, int i, const char *name, const int *new_place)
 {
     const dg_plan *p = f->p;
@@ -297,8 +296,7 @@ static int own_row(dg_plan *p, const char *op, const char *what, size_t bytes)
     return row;
 }
 
-/* Adds plan rows for the rounded operands of weight gradient i of an update. `i`: number of the op in the plan's
- * original order. */
+/* Adds plan rows for the rounded operands of weight gradient i. i: index of the op in the plan's original order. */
 static void factor_rows(const pass *f, int i, const int *new_place)
 {
     dg_plan *p = f->p;

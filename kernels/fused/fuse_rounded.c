@@ -1,9 +1,9 @@
-/* Decides which tensors are stored as bf16, namely those whose writers and readers all support bf16 (fused.h). */
+/* Selects the tensors that are stored as bf16 (fused.h). All writers and readers of such a tensor support bf16. */
 #include "kernels/fused/fuse_launch.h"
 
 static bool is(const dg_op *op, int operand, const char *name) { return operand == dg_operand_index(op->kind, name); }
 
-/* True if fused convolution or head l supports bf16 for its results and for its epilogue's input. */
+/* True if launch l, a fused convolution or head, can store its results and read its epilogue's input as bf16. */
 static bool takes_results(const dg_plan *p, const dg_launch *l)
 {
     const dg_op *main = &p->op[l->main];
@@ -22,7 +22,7 @@ static bool takes_results(const dg_plan *p, const dg_launch *l)
     return false;
 }
 
-/* True if op i of a fused launch can read operand k, stored or recomputed, in bf16. */
+/* True if op i of a fused launch can read operand k as bf16. */
 static bool takes_input(const dg_plan *p, int i, int k)
 {
     const dg_launch *l = dg_plan_launch(p, i);
@@ -99,8 +99,8 @@ static void set(dg_row *r, bool rounded)
     r->bytes = dg_count(r->shape) * dg_value_bytes(r);
 }
 
-/* If only one of the tensors x and dx of a norm's gradient is bf16, makes both fp32. Kernels that recompute the norm's
- * gradient load x and dx in one format. */
+/* Kernels that recompute a norm's gradient load x and dx in one format. If only one of these tensors is bf16, makes
+ * both fp32. */
 static bool part_pairs(dg_plan *p)
 {
     bool changed = false;

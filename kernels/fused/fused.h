@@ -1,6 +1,6 @@
 /* Fused launches: one CUDA kernel computes several ops of a plan. fuse_plan.c groups the ops. The structures below are
- * the kernels' arguments. A fused convolution loads its input through a prologue (the elementwise op before it) and
- * passes its results to an epilogue (the elementwise op or reduction after it). Tensors are NHWC, fp32 or bf16. */
+ * the kernels' arguments. The prologue of a fused convolution computes the preceding elementwise op. Its epilogue
+ * computes the following elementwise op or reduction. Tensors are NHWC, fp32 or bf16. */
 #ifndef DG_FUSED_H
 #define DG_FUSED_H
 
@@ -9,11 +9,11 @@
 #include "core/plan/plan.h"
 #include "core/tune/tune.h"
 
-/* Prologue: the elementwise op that a kernel applies to an input. c: channel; group: group of the image. */
+/* The elementwise op that a kernel applies to its input. */
 typedef enum {
     DG_PROLOGUE_PLAIN,
     DG_PROLOGUE_NORM,   /* a(gamma (x - mean) rstd + beta), where a(z) = z if z > 0, else factor z */
-    DG_PROLOGUE_NORM_DX /* gamma rstd (x - total0 - (pre - mean) total1), x: stored by DG_EPILOGUE_NORM_DX */
+    DG_PROLOGUE_NORM_DX /* gamma rstd (x - total0 - (pre - mean) total1); DG_EPILOGUE_NORM_DX has stored x */
 } dg_prologue_kind;
 
 typedef struct {
@@ -24,18 +24,18 @@ typedef struct {
     const float *gamma, *beta; /* (C) */
     const float *totals;       /* norm_dx: (groups, 2, C) */
     float factor;
-    int groups;  /* number of equal parts of the batch, each with its own statistics; 1 for plain */
-    int rounded; /* 1: x and pre are bf16 */
+    int groups;  /* number of statistics groups, which are equal parts of the batch; 1 for plain */
+    int rounded; /* 1 if x and pre are bf16 */
 } dg_prologue;
 
-/* Epilogue: the op that a kernel applies to its results v. */
+/* The op that a kernel applies to its results v. */
 typedef enum {
     DG_EPILOGUE_PLAIN,
     DG_EPILOGUE_ACT,
     DG_EPILOGUE_ACT_DX, /* stores v act'(y) */
-    DG_EPILOGUE_STATS,  /* stores v; computes mean, rstd and running statistics of v as norm_stats does */
-    DG_EPILOGUE_NORM_DX /* stores g = v a'(gamma (pre - mean) rstd + beta); dbeta = sum g, dgamma = sum g xhat; per
-                         * group and channel total0 = mean g, total1 = rstd^2 mean g (pre - mean) */
+    DG_EPILOGUE_STATS,  /* stores v and computes the mean, rstd and running statistics of v like norm_stats */
+    DG_EPILOGUE_NORM_DX /* stores g = v a'(gamma (pre - mean) rstd + beta) and computes dbeta = sum g, dgamma = sum g
+                           xhat and, per group and channel, total0 = mean g and total1 = rstd^2 mean g (pre - mean) */
 } dg_epilogue_kind;
 
 typedef struct {
@@ -55,44 +55,46 @@ typedef struct {
     float *totals;         /* epilogue norm_dx: output, shape (groups, 2, C) */
 } dg_epilogue;
 
-/* A network's weights as rounded operands for tensor cores (2 bytes each). The fused update rounds the weights once per
- * step. After an unfused update or a write by the host, a kernel of the backend rounds the weights. */
+/* A network's weights, rounded to 2 bytes each for tensor cores. A fused update rounds the weights that it has
+ * updated. After an unfused update or a write by the host, the backend rounds the weights. */
 typedef struct {
     const float *from;
-    void *to;  /* NULL: no kernel reads rounded weights */
-    int64_t n; /* number of values, including the gaps between rows; a multiple of 64 */
+    void *to;  /* NULL if no kernel reads rounded weights */
+    int64_t n; /* number of values, including the gaps between tensors; a multiple of 64 */
     dg_math math;
 } dg_rounded;
 
-/* Rounded tensors (dg_row.rounded, decided by fuse_rounded.c): under --precision bf16 a tensor between fused launches
- * is stored as bf16 if all its writers and readers support bf16. Pointers to rounded tensors are still float *. If
- * every reader rounds the tensor or reads only its sign, results are unchanged. Unlike unfused ops, fused launches also
- * round a norm's input and the gradient after a norm. Sums over these tensors use the unrounded values. */
+/* With --precision bf16, a tensor between fused launches is stored as bf16 if all its writers and readers support bf16
+ * (dg_row.rounded, fuse_rounded.c). Pointers to these rounded tensors are still float *. Results are unchanged if
+ * every reader would round the tensor or reads only its sign. Unlike unfused ops, fused launches also round a norm's
+ * input and the gradient after a norm. Sums over these two tensors use unrounded values. */
 
-/* A weight gradient's operands are also inputs of earlier convolutions: x of the forward pass, y of the data gradient.
- * On tensor cores, the earlier convolutions store their rounded inputs (`factors`) for the weight gradient. If no
- * convolution stores an operand, a kernel of the update rounds this operand. */
+/* The operands x and y of a weight gradient are also the inputs of two earlier convolutions: the forward pass and the
+ * data gradient. On tensor cores, these convolutions store their rounded inputs (`factors`) for the weight gradient.
+ * If no convolution stores an operand, a kernel of the update rounds the operand. */
 
-/* A convolution with prologue and epilogue: forward (x to y) or data gradient (y to x; also the forward pass of a
- * transposed convolution). The input is in.x. Of conv's pointers, only w and the result are valid. */
+/* A convolution with prologue and epilogue: a forward pass (x to y) or a data gradient (y to x). The forward pass of a
+ * transposed convolution is a data gradient. The input is in.x. Of conv's pointers, only w and the result are valid. */
 typedef struct {
     dg_conv_args conv;
     dg_prologue in;
     dg_epilogue out;
-    /* Forward thin convolutions read the first gather.N images from the dataset and also write them to gather.x ==
-     * in.x. Requires dg_gather_is_signed (gather.h). */
+    /* Forward thin convolutions read their first gather.N images from the dataset and store them in gather.x, which is
+     * in.x. This requires dg_gather_is_signed (gather.h). */
     dg_gather_args gather;
-    /* Kernel family dense draws latents y and stores them in noise.z == in.x. If noise.n is 0, it reads y. */
+    /* The kernel family dense draws latents and stores them in noise.z, which is in.x. If noise.n is 0, the kernel
+     * reads the latents from in.x. */
     dg_noise_args noise;
-    /* the two previous launches do not write w: mma and thin_mma may read w before grid_dependency_wait() */
+    /* true if the two previous launches do not write w, so that kernels may read w before grid_dependency_wait() */
     bool early;
     const void *rounded; /* kernel family mma: rounded weights in the order of conv.w (dg_rounded) */
-    void *factors;       /* kernel family mma: output, the kernel's rounded input; NULL: not stored */
+    void *factors;       /* output of kernel family mma: its rounded input; may be NULL */
     float *scratch;
     unsigned *counters; /* array of dg_fused_size.counters elements, all 0 before and after every launch */
 } dg_fused_conv;
 
-/* Fused head: D's last layer (one logit per image), loss, and gradient through the norm and activation of its input. */
+/* Fused head: D's last layer (one logit per image), the loss, and the gradient through the preceding norm and
+ * activation. */
 typedef struct {
     dg_prologue in; /* prologue norm or plain, shape (N, pixels, C) */
     int N, pixels, C;
@@ -104,7 +106,7 @@ typedef struct {
     dg_metrics *ring;
     const dg_step_state *state;
     float *g;        /* output (N, pixels, C) */
-    dg_epilogue out; /* epilogue norm_dx with the norm of `in`, act_dx (y = in.x), or plain */
+    dg_epilogue out; /* epilogue norm_dx (with the norm of `in`), act_dx (y = in.x) or plain */
     float *scratch;
     unsigned *counters;
 } dg_fused_head;
@@ -117,22 +119,23 @@ typedef struct {
     void *factors[2];
     bool there[2];
     dg_tune tune;
-    dg_fused_family kind; /* kernel family MMA, WGMMA, THIN, THIN_MMA, GEMV or DENSE; NONE: no kernel */
+    dg_fused_family kind; /* the kernel family, or DG_FUSED_NONE if no kernel supports the job */
     int64_t offset;
 } dg_update_job;
 typedef struct {
     int jobs;
     dg_update_job job[DG_UPDATE_JOBS];
-    dg_adam_args adam;       /* adam.g: gradients of gamma and beta; jobs compute all other gradients */
+    dg_adam_args
+        adam; /* in adam.g, only the gradients of gamma and beta are valid; the jobs compute the other gradients */
     dg_advance_args advance; /* if advance.state is NULL, the launch does not advance the step */
     dg_rounded rounded;
     float *scratch;
     unsigned *counters;
 } dg_fused_update;
 
-/* Groups the ops of a plan into launches. Requires that the backend's refuses() has returned NULL for each op, and that
- * all rows of the plan except work rows have addresses. Reorders independent ops, marks rows of unwritten tensors as
- * absent, and adds rows for fused launches. Fuses nothing if real is not DG_F32. Returns DG_DEVICE if out of memory. */
+/* Groups the ops of a plan into launches. The backend's refuses() must have returned NULL for each op. All rows of the
+ * plan except work rows must have addresses. Reorders independent ops, marks rows of unwritten tensors as absent, and
+ * adds rows for fused launches. Fuses nothing if real is not DG_F32. Returns DG_DEVICE if out of memory. */
 dg_err dg_fuse_plan(dg_plan *p, unsigned what, dg_type real, const dg_gpu *gpu);
 
 /* Return the kernel arguments of a fused launch, with NULL pointers before the plan is bound. */
@@ -150,13 +153,12 @@ dg_fused_size dg_fused_conv_size(dg_op_kind kind, const dg_fused_conv *f, const 
 dg_fused_size dg_fused_head_size(const dg_fused_head *h);
 dg_fused_size dg_fused_update_size(const dg_fused_update *u);
 
-/* Sets tune.split of each weight gradient: the number of parts of its sum. Unlike unfused weight gradients, the weight
- * gradients of an update share the GPU. */
+/* Sets tune.split, the number of parts of a sum, for each weight gradient. The weight gradients of an update share the
+ * GPU, so they need other splits than unfused weight gradients. */
 void dg_fused_update_split(dg_fused_update *u);
 
-/* Returns NULL, or the reason why the ops cannot be fused and are launched one by one. The text is valid until the next
- * call. tune: accepted by dg_variant_check() for the op. The variant determines the kernel family (variant.h). Flat
- * convolutions (conv_tiles.h) without a family use dense. */
+/* Return NULL, or the reason why the ops cannot be fused. The text is valid until the next call. dg_variant_check()
+ * must have accepted `tune` for the op. */
 const char *dg_fused_conv_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu);
 const char *dg_fused_head_refuses(const dg_fused_head *h);
 const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu);

@@ -1,4 +1,4 @@
-/* Chooses the kernel family of a fused convolution and calls its functions. */
+/* Chooses the kernel family of a fused convolution and calls the functions of this family. */
 #include "core/tune/conv_tiles.h"
 #include "kernels/fused/fuse_launch.h"
 

@@ -1,8 +1,8 @@
-/* The first layer of G: x(N, pixels, C) = y(N, Co) w(Co, pixels, C), with random latents y that this kernel draws, and
- * the statistics of the norm after it. Each block draws the latents that it needs, which is faster than waiting for
- * another kernel. Each step of the main loop sums over DEPTH latents, so Co <= DEPTH needs one step. The sum over the
- * latents is divided into PARTS parts, which are added in order.
- * Block tile: 16 images x 128 channels of one pixel (conv_tiles.h). Wide tiles draw each latent in fewer blocks.
+/* The first layer of G: x(N, pixels, C) = y(N, Co) w(Co, pixels, C), and the statistics of the norm after it. Each
+ * block draws its random latents y, which is faster than waiting for another kernel. Each step of the main loop sums
+ * over DEPTH latents. The sum is divided into PARTS parts, which are added in order.
+ * Block tile: 16 images x 128 channels of one pixel (conv_tiles.h). With wide tiles, fewer blocks draw the same
+ * latent.
  * Thread tile: 4 images x 4 channels. The first AHEAD weights are loaded into registers before latents are drawn.
  * Shared memory: 43 KB.
  * Registers: 107.
@@ -20,8 +20,8 @@ static_assert(THREADS == IMAGES * 32 && THREADS >= CHANNELS,
 static_assert(PARTS * IMAGES * CHANNELS >= 5 * THREADS,
               "the sums of the epilogue must fit into the shared memory of the partial sums");
 
-/* Draws latents k0 .. k0 + depth - 1 of the images from n0 on. Normal random numbers are drawn in groups of four, and
- * the first group may begin in the previous image. */
+/* Draws latents k0 to k0 + depth - 1 of IMAGES images, beginning with image n0. Normal random numbers are drawn in
+ * groups of four. The first group may begin in the previous image. */
 static __device__ __forceinline__ void draw(float *y, const dg_fused_conv &f, int n0, int k0, int depth, bool writes)
 {
     const dg_noise_args &noise = f.noise;

@@ -2,17 +2,18 @@
  * thread loads up to KEPT packs of 4 channels at a time. If a thread has at most KEPT packs, the packs stay in
  * registers and x is read only once. Each block stores partial sums of the norm's gradient.
  * Grid: one block per image.
- * Block: thread = slot * lanes + lane; lane: channels c with c / 4 % lanes == lane; slot: pixels p with p % slots ==
+ * Block: thread slot * lanes + lane has the channels c with c / 4 % lanes == lane and the pixels p with p % slots ==
  * slot.
  * Shared memory: 8 KB.
  * Registers: 128.
- * Bound by: latency; memory traffic is 12 bytes per value of x, or 8 bytes if x is bf16 */
+ * Bound by: latency. Memory traffic is 12 bytes per value of x, or 8 bytes if x is bf16. */
 #include "kernels/ops/gan_loss/cross_entropy.cuh"
 #include "kernels/fused/fuse.cuh"
 
 static constexpr int THREADS = 256, WARPS = THREADS / 32, KEPT = 8;
 
-/* Packs of a thread: channels c to c + 3 of KEPT pixels p0, p0 + slots, ... Packs outside of the image are 0. */
+/* A thread's values: channels c to c + 3 of KEPT pixels p0, p0 + slots, ... Values of pixels outside of the image are
+ * 0. */
 struct packs {
     dg_pack<float, 4> x[KEPT], w[KEPT];
 };
@@ -80,8 +81,7 @@ struct alignas(16) head_term {
 };
 static_assert(sizeof(head_term) == DG_HEAD_TERM_BYTES, "DG_HEAD_TERM_BYTES must be the size of head_term");
 
-/* Called only by the last block: a thread adds the losses of its images, and a tree adds the sums of the threads.
- * `room`: shared memory for 4 * WARPS doubles. */
+/* Called only by the last block. room: 4 * WARPS doubles of shared memory. */
 static __device__ __forceinline__ void sum_losses(const dg_fused_head &h, double *room, int each)
 {
     const int mine = (int)threadIdx.x;
@@ -107,7 +107,7 @@ static __device__ __forceinline__ void sum_losses(const dg_fused_head &h, double
                                                                                                         (double)each);
 }
 
-/* per_group: images per group; log_lanes: log2 of `lanes`; channels: a power of two >= C. */
+/* per_group: number of images per statistics group. log_lanes: log2 of `lanes`. channels: a power of two >= C. */
 static __global__ void __launch_bounds__(THREADS, 2)
     head_kernel(const dg_fused_head h, int per_group, int log_lanes, int channels)
 {

@@ -1,17 +1,17 @@
-/* Limits, launch and scratch size of fused convolutions on tensor cores (kernels: fused_mma.cuh). */
+/* Limits, grid and scratch size of fused convolutions on tensor cores (kernels: fused_mma.cuh). */
 #include <stddef.h>
 
 #include "kernels/fused/fuse_launch.h"
 #include "kernels/ops/conv/cuda/conv_rows.h"
 
-/* bytes of static shared memory: a flag that marks the last block */
+/* bytes of static shared memory, for the flag of dg_comes_last() */
 enum { FIXED_SHARED = 16 };
 
 dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune)
 {
     const dg_conv_args *a = &f->conv;
     const bool dx = kind == DG_OP_conv_dx, small = dg_mma_is_small(a);
-    /* for fp32 tensors in bf16 arithmetic, one kernel runs all prologues (conv_mma.cuh) */
+    /* with bf16 arithmetic and fp32 tensors, one kernel runs all prologues (conv_mma.cuh) */
     const bool both = f->in.kind == DG_PROLOGUE_NORM_DX || (tune->math == DG_MATH_BF16 && !f->in.rounded);
     const bool sums = f->out.kind == DG_EPILOGUE_STATS || f->out.kind == DG_EPILOGUE_NORM_DX;
     const int side = small ? 4 : 8, rows = dx ? dg_ceil_div(a->H, 2) : a->Ho, cols = dx ? dg_ceil_div(a->W, 2) : a->Wo;

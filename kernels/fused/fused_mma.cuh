@@ -1,10 +1,10 @@
-/* Fused convolutions on tensor cores (fused.h): the main loop of conv_mma_fwd.cuh and conv_mma_dx.cuh between a
- * prologue and an epilogue. The prologue is applied once per value, when the value is stored in shared memory. The
- * weights are rounded before the launch. The epilogue reads the results from registers.
+/* Fused convolutions on tensor cores (fused.h): conv_mma_fwd.cuh and conv_mma_dx.cuh with a prologue and an epilogue.
+ * The prologue is applied to a value when the value is stored in shared memory. The weights are rounded before the
+ * launch. The epilogue reads the results from registers.
  * Tile: as in conv_mma_fwd.cuh and conv_mma_dx.cuh.
- * Shared memory: as in conv_mma_fwd.cuh and conv_mma_dx.cuh, plus 16 bytes, plus 8 or 12 bytes per summed channel.
- * Weights have two more stages if a stage has 8 KB. On warpgroups, split sums need at least the size of a tile's sums
- * (fused_mma_join.cuh).
+ * Shared memory: as in conv_mma_fwd.cuh and conv_mma_dx.cuh, plus 16 bytes, plus 8 or 12 bytes per summed channel. If
+ * a pipeline stage has 8 KB, weights have two more stages. With warpgroups and split sums, the operands' memory is at
+ * least as large as a tile's sums (fused_mma_join.cuh).
  * Registers: forward pass 146 to 172, data gradient 146 to 190, warpgroups 107 to 254.
  * Bound by: shared memory, and the latency of the epilogue's sums over blocks. */
 #ifndef DG_FUSED_MMA_CUH
@@ -13,8 +13,8 @@
 #include "kernels/fused/fused_mma_join.cuh"
 #include "kernels/ops/conv/cuda/conv_mma_instance.cuh"
 
-/* Kernel arguments. The blocks of a statistics group have consecutive numbers. The group's last block may have unused
- * cells (squares of 8x8 or 4x4 positions). */
+/* Kernel arguments. The blocks of a statistics group have consecutive numbers. A block's tile consists of cells, which
+ * are squares of 8x8 or 4x4 positions. The group's last block may have unused cells. */
 struct dg_fused_mma {
     dg_conv_args conv;
     dg_prologue in;
@@ -26,20 +26,20 @@ struct dg_fused_mma {
     int split, channels;
     const void *rounded;
     void *factors;
-    unsigned share; /* bit i is set if column 0 of the tiles stores slice i of the rounded input */
-    bool early;     /* the first weights are loaded before grid_dependency_wait() */
+    unsigned share; /* bit i is set if the first column of tiles stores slice i of the rounded input */
+    bool early;     /* true if the first weights are loaded before grid_dependency_wait() */
     float *result, *sums, *parts;
     unsigned *columns, *tiles;
 };
 
-/* Multiplies a channel's coefficients by 2^shift. */
 static __device__ __forceinline__ dg_channel dg_channel_times(const dg_channel &k, int shift)
 {
     const float by = dg_power_of_two(shift);
     return {k.scale * by, k.tilt * by, k.shift * by};
 }
 
-/* Fills the table of prologue coefficients of this block's channels, times 2^shift if the arithmetic is scaled. */
+/* Fills the table with the prologue coefficients of this block's channels. If the arithmetic is scaled, the
+ * coefficients are multiplied by 2^shift. */
 template <class G>
 static __device__ __forceinline__ void dg_fused_table(float *table, const dg_prologue &s, int group, int first,
                                                       int count, int C, int shift)
@@ -56,7 +56,7 @@ static __device__ __forceinline__ void dg_fused_table(float *table, const dg_pro
     }
 }
 
-/* Sums v[0] to v[7] over lanes with equal lane % 4. A lane returns the sum of v[lane / 4]. */
+/* Sums each v[i] over the lanes with equal lane % 4. A lane returns the sum of v[lane / 4]. */
 static __device__ __forceinline__ float dg_fold(const float (&v)[8])
 {
     const int lane = dg_warp_lane();
@@ -75,8 +75,8 @@ static __device__ __forceinline__ float dg_fold(const float (&v)[8])
     return keep + __shfl_xor_sync(0xffffffffu, give, 4);
 }
 
-/* Returns the block's sum of column threadIdx.x of the tile. v: this lane's columns; room: shared memory, Job::shares *
- * N floats. All threads of the block must call this function. */
+/* Returns the sum of column threadIdx.x of the block's tile. v: this lane's sum of each of its columns. room:
+ * Job::shares * N floats of shared memory. All threads of the block must call this function. */
 template <class Job, class G>
 static __device__ __forceinline__ float dg_column_sum(const float (&v)[2 * G::NJ], float *room, dg_own_warps own)
 {
@@ -95,7 +95,7 @@ static __device__ __forceinline__ float dg_column_sum(const float (&v)[2 * G::NJ
     return sum;
 }
 
-/* Calls dg_epilogue_merge; noinline, because only the last block of a tile calls it. */
+/* Not inlined, because few blocks call it. */
 template <int NT>
 static __device__ DEV_NOINLINE void dg_fused_merge(dg_epilogue s, float *sums, unsigned *counters, int block, int group,
                                                    int n0, int channels, int C, int clusters, int per_group,
@@ -105,9 +105,9 @@ static __device__ DEV_NOINLINE void dg_fused_merge(dg_epilogue s, float *sums, u
                           room);
 }
 
-/* Applies the epilogue to a lane's results and stores them. Epilogue norm_dx: also adds to the two sums of each column
- * (`first`, `second`). WHOLE: no column of the tile is out of range. at: index of each row's first channel, negative
- * for rows out of range. n: first of the lane's columns. */
+/* Applies the epilogue to a lane's results and stores them. For epilogue norm_dx, also adds to the two sums of each
+ * column (`first`, `second`). WHOLE: all columns of the tile are in range. at: index of each row's first channel,
+ * negative for rows out of range. n: the lane's first column. */
 template <class G, bool WHOLE, class Sums, int ROWS>
 static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sums &sums, const int (&at)[ROWS],
                                                       int group, int n, int C, float (&first)[2 * G::NJ],
@@ -165,8 +165,8 @@ static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sum
     }
 }
 
-/* Applies the epilogue to a block's results. Called by all threads of the block. n0: first channel of the tile; room:
- * shared memory, free after the main loop. */
+/* Applies the epilogue to a block's results. All threads of the block must call this function. n0: first channel of
+ * the tile. room: shared memory that is unused after the main loop. */
 template <class Job, class G, class Sums>
 static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, Sums &sums, const dg_cell *cell,
                                                         int group, int n0, float *room, dg_own_warps own)
@@ -331,7 +331,7 @@ static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
     else KLAUNCH_AFTER((fused_kernel<Job, G>), grid, dim3(G::NT), g.shared, stream, k);
 }
 
-/* Bit masks of the prologues with compiled kernels, one per arithmetic (bits: enum in conv_mma.cuh). */
+/* For each arithmetic, a bit mask of the prologues with compiled kernels. The enum in conv_mma.cuh defines the bits. */
 enum {
     DG_FUSED_MAPS = 1 << DG_ONE_TENSOR | 1 << DG_TWO_TENSORS,
     DG_FUSED_MAPS_BF16 = 1 << DG_TWO_TENSORS | 1 << DG_ROUNDED | 1 << (DG_ROUNDED | DG_ONE_TENSOR) |

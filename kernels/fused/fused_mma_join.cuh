@@ -1,17 +1,18 @@
-/* Adds the parts of a split sum (tune.split), which blocks exchange in scratch or distributed shared memory. */
+/* Adds the parts of a split sum (tune.split). Blocks exchange the parts in scratch memory or in distributed shared
+ * memory. */
 #ifndef DG_FUSED_MMA_JOIN_CUH
 #define DG_FUSED_MMA_JOIN_CUH
 
 #include "kernels/fused/fuse.cuh"
 
-/* Returns the index of the first chunk (16 channels) of part `part` of a split sum. most: chunks in the largest part.
- * If all parts have `most` chunks, the function avoids a division (24 instructions). */
+/* Returns the first chunk (16 channels) of part `part` of a split sum. most: number of chunks in the largest part. If
+ * all parts have `most` chunks, no division (24 instructions) is necessary. */
 static __device__ __forceinline__ int dg_fused_part(int chunks, int part, int split, int most)
 {
     return most * split == chunks ? most * part : (int)((unsigned)(chunks * part) / (unsigned)split);
 }
 
-/* Stores this thread's sums from address `to` on. Threads interleave their sums in units of 16 bytes. */
+/* Stores this thread's sums, beginning at address `to`. The threads' sums are interleaved in units of 16 bytes. */
 template <class G, class Sums> static __device__ __forceinline__ void dg_leave_sums(const Sums &sums, float *to)
 {
 #pragma unroll
@@ -21,13 +22,13 @@ template <class G, class Sums> static __device__ __forceinline__ void dg_leave_s
     }
 }
 
-/* Warpgroups: the blocks that compute the parts of a tile's sum form a cluster. Each block computes the final sums of
- * warps first .. last - 1: it adds these warps' parts from all blocks. */
+/* With warpgroups, the blocks that compute the parts of a tile's sum form a cluster. For warps first to last - 1, a
+ * block adds the parts of all blocks. */
 struct dg_own_warps {
     int first, last;
     bool mine;
 
-    /* The shuffle tells the compiler that the warp is uniform, so later shuffles need no convergence. */
+    /* The shuffle tells the compiler that `warp` is equal in all lanes, so later shuffles need no convergence. */
     template <class G> static __device__ __forceinline__ dg_own_warps of()
     {
         const int warps = G::NT / 32, z = (int)blockIdx.z, blocks = (int)gridDim.z;
@@ -38,8 +39,8 @@ struct dg_own_warps {
     }
 };
 
-/* Adds the parts of a split sum in a cluster. Called by all threads. own: dg_own_warps::mine; room: shared memory,
- * G::exchanged units, free after the main loop. */
+/* Adds the parts of a split sum in a cluster. All threads must call this function. own: dg_own_warps::mine. room:
+ * G::exchanged units of shared memory, unused after the main loop. */
 template <class G, class Sums> static __device__ __forceinline__ void dg_cluster_join(Sums &sums, float *room, bool own)
 {
     static constexpr int packs = G::MI * G::NJ;
@@ -61,9 +62,9 @@ template <class G, class Sums> static __device__ __forceinline__ void dg_cluster
     cluster_sync();
 }
 
-/* For products by warps: blocks store their parts of a split sum in scratch memory. The last block adds the parts in
- * order and returns true. With two parts, the last block adds the other part to its own, because the order does not
- * change the sum. */
+/* Without warpgroups, blocks store their parts of a split sum in scratch memory. The last block adds the parts in
+ * order and returns true. With two parts, the order does not change the sum, so the last block adds the other part to
+ * its own. */
 template <class G, class Sums>
 static __device__ __forceinline__ bool dg_fused_join(Sums &sums, float *parts, unsigned *counters)
 {
@@ -88,7 +89,7 @@ static __device__ __forceinline__ bool dg_fused_join(Sums &sums, float *parts, u
     return true;
 }
 
-/* Returns the sum of of[k * apart] over this block's shares k. A share is a partial sum of a column. */
+/* Returns the sum of this block's partial sums of[k * apart] of a column. */
 template <class Job, class G>
 static __device__ __forceinline__ float dg_own_sum(const float *of, int apart, dg_own_warps own)
 {

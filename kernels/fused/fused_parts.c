@@ -17,7 +17,7 @@ static const char *epilogue_name(const dg_epilogue *s)
     return name[s->kind];
 }
 
-/* Returns the number of partial sums merged after the main loop; with clusters, the total of both merges. */
+/* Returns the number of partial sums that the epilogue merges. With clusters, this is the total of both merges. */
 static double merged(const dg_epilogue *s, int per_group, int channels)
 {
     if (s->kind != DG_EPILOGUE_STATS && s->kind != DG_EPILOGUE_NORM_DX) return 0;
@@ -103,7 +103,7 @@ static int head_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out)
     return 1;
 }
 
-/* An additional kernel, with its own cost, rounds the operands that no convolution has rounded. */
+/* Operands that no convolution has rounded are rounded by additional kernels, which have their own costs. */
 static int update_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out)
 {
     const dg_fused_update u = dg_fused_update_of(p, l);
