@@ -8,7 +8,7 @@ struct dg_report_keeper {
     const dg_rundir *dir;
     const dg_dataset *data;
     dg_worker *writer, *grids;
-    /* the writer thread owns these members while it writes a page */
+    /* only the writer thread uses these members while it writes a page */
     dg_report_grids encoded;
     dg_grid_seen *seen;
     int seens;

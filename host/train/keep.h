@@ -9,12 +9,13 @@
 
 typedef struct dg_report_keeper dg_report_keeper;
 
-/* Prepare updates of report.html; arguments must outlive *out. data NULL: no nearest images; grids: writer of grids. */
+/* Prepare updates of report.html. The arguments must outlive *out. data: training images, or NULL; grids: the worker
+ * that writes grids. */
 dg_err dg_report_keep(const dg_rundir *dir, const dg_dataset *data, dg_worker *writer, dg_worker *grids,
                       dg_report_keeper **out);
 
-/* Start to write report.html, unless the previous write is unfinished or writing would take more than 5% of the time.
- * last: wait for earlier writes, then start. Returns true if started. */
+/* Start to write report.html, unless the previous write is unfinished or writing takes more than 5% of the time.
+ * Returns true if started. last: wait for earlier writes, then always start. */
 bool dg_report_renew(dg_report_keeper *k, bool last);
 
 void dg_report_keep_end(dg_report_keeper *k); /* Call after closing the writer; k may be NULL. */

@@ -1,4 +1,4 @@
-/* Output files of a run: these functions copy the data, and threads write the copies. */
+/* Output files of a run: this thread copies the data, and worker threads write the copies. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -40,7 +40,6 @@ static dg_err still_unsaved(const dg_outputs *w)
     return DG_OK;
 }
 
-/* Write session.json (data for report.html that is in no other file), and prepare updates of report.html. */
 static dg_err begin_report(dg_outputs *w)
 {
     char path[4096];
@@ -64,7 +63,7 @@ static bool has_rows(const dg_outputs *w)
 
 dg_err dg_outputs_open(dg_outputs *w)
 {
-    int threads = dg_cores() / 2; /* compressing a grid can take longer than an epoch */
+    int threads = dg_cores() / 2; /* because compressing a grid can take longer than an epoch */
     if (threads < 1) threads = 1;
     dg_err e = dg_worker_open(1, &w->write.checkpoints);
     if (!e) e = dg_worker_open(1, &w->write.curves);
@@ -80,7 +79,7 @@ dg_err dg_outputs_close(dg_outputs *w)
         dg_outputs_wrote(w, DG_LOG_FILE, dg_log_flush(w->log));
         dg_report_renew(w->report, true);
     }
-    /* closed before the writer of grids, because checkpoints and curves wait for grids */
+    /* the other workers wait for grids, so their worker is closed last */
     const dg_err saved = dg_worker_close(w->write.checkpoints), drawn = dg_worker_close(w->write.curves);
     const dg_err grids = dg_worker_close(w->write.grids);
     dg_report_keep_end(w->report);
@@ -93,7 +92,7 @@ typedef struct {
     dg_directory dir;
     char path[4096];
     dg_image image;
-    dg_log *log; /* log to which the grid is added at `step`; may be NULL */
+    dg_log *log; /* the grid is also added to this log at `step`; may be NULL */
     uint64_t step;
     char run[256], epoch[24], seed[24], diversity[24];
 } image;
@@ -191,7 +190,7 @@ void dg_begin_samples(dg_outputs *w, uint64_t epoch)
     free(in);
 }
 
-/* Returns the diversity of a grid's images relative to an equal number of real images. */
+/* Returns the diversity of a grid's images, divided by that of an equal number of real images. */
 static double diversity_of(const dg_outputs *w, int cells)
 {
     const dg_dataset *d = w->data;
@@ -207,7 +206,7 @@ void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait)
     const dg_model *m = &w->job->model;
     const uint64_t epoch = w->samples.epoch;
     bool here = false;
-    if (!epoch || (!wait && read->epoch < epoch)) return; /* the metrics of the grid's epoch are not checked yet */
+    if (!epoch || (!wait && read->epoch < epoch)) return; /* not all metrics of the grid's epoch are checked yet */
     dg_err e = b->query(b, DG_EVENT_SAMPLES, wait, &here);
     if (!e && !here) return;
     w->samples.epoch = 0;
@@ -225,7 +224,7 @@ void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait)
     give_image(w, p, e);
 }
 
-/* Data for drawing curves: a copy of the log rows, because the log grows. */
+/* `rows` is a copy, because the log grows. */
 typedef struct {
     dg_outputs *outputs;
     image *image;
@@ -235,7 +234,6 @@ typedef struct {
     char title[700];
 } curves;
 
-/* Set the title of curves: "cats-dcgan64: dcgan64 on cats, epoch 12". */
 static void name_curves(curves *c, const dg_outputs *w)
 {
     size_t n = strlen(w->o->data);

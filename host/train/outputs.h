@@ -1,4 +1,5 @@
-/* Output files of a run: image grids, curves, checkpoints. Threads write copies of data; errors do not end training. */
+/* Output files of a run: image grids, curves, checkpoints. Worker threads write copies of the data. Errors do not end
+ * training. */
 #ifndef DG_OUTPUTS_H
 #define DG_OUTPUTS_H
 
@@ -11,7 +12,7 @@
 #include "host/run/log.h"
 #include "host/trainer/position.h"
 
-/* Output files that a run rewrites. A later success clears an earlier failure. */
+/* output files that a run rewrites */
 enum { DG_CHECKPOINT_FILE, DG_BEST_FILE, DG_CURVES_FILE, DG_LOG_FILE, DG_REWRITTEN };
 
 typedef struct {
@@ -23,64 +24,64 @@ typedef struct {
     dg_log *log;
 
     struct {
-        dg_worker *checkpoints; /* one thread, so that files are written in order */
+        dg_worker *checkpoints; /* one thread, so that checkpoints are written in order */
         dg_worker *curves;      /* one thread, which also writes report.html */
-        dg_worker *grids;       /* several threads, because each grid is a file of its own */
+        dg_worker *grids;       /* several threads, because grids are independent files */
     } write;
-    bool curves_due; /* true if log rows were added since curves were last drawn */
+    bool curves_due; /* true if drawing was skipped because an earlier drawing was unfinished */
     struct {
-        uint8_t *pixels; /* pixels of a grid, in host memory of the backend */
-        uint64_t epoch;  /* epoch of the grid that is being copied; 0: none */
+        uint8_t *pixels; /* host memory of the backend */
+        uint64_t epoch;  /* epoch of the grid that is copied now; 0: none */
         uint64_t given;
     } samples;
     dg_report_keeper *report;
     uint64_t report_due; /* epoch that report.html must show; 0: none */
     dg_grid_seen seen;
-    uint64_t given_step;          /* step of the last checkpoint passed to the writer in this session */
-    double saved_at, saving_took; /* time when the last copy was made; seconds that training waited */
-    /* position of checkpoint.safetensors, {0}: no file; only the writer thread uses `saved` until the thread ends */
+    uint64_t given_step;          /* step of the last checkpoint that was passed to the worker */
+    double saved_at, saving_took; /* time of the last copy; seconds that training waited for it */
+    /* position of checkpoint.safetensors, {0}: no file; used only by the worker thread while it runs */
     dg_position saved;
     struct {
         dg_err error;
         char message[400];
-    } unsaved[DG_REWRITTEN]; /* last failure of each file; a later success clears the error */
-    dg_err error;            /* first failure; training continues, and the exit code reports the failure */
+    } unsaved[DG_REWRITTEN]; /* last failure of each file, reset by a later success */
+    dg_err error;            /* first failure, reported by the exit code */
 } dg_outputs;
 
 dg_err dg_outputs_open(dg_outputs *w);
-/* Wait for all writes of output files; returns the first error. */
+/* Wait for all writes. Returns the first error. */
 dg_err dg_outputs_close(dg_outputs *w);
 
-/* Record the result e of writing a file (DG_..._FILE), and warn of a failure. Any thread may call this function. */
+/* Record the result e of writing a file (DG_..._FILE), and warn of a failure. Callable from any thread. */
 void dg_outputs_wrote(dg_outputs *w, int file, dg_err e);
 
 /* Record a failure; dg_message() has the text. */
 void dg_outputs_failed(dg_outputs *w, dg_err e);
 
-/* Write config.ini. Call this function before other outputs, because --resume needs config.ini. */
+/* Write config.ini. Call before other outputs are written, because --resume needs config.ini. */
 dg_err dg_save_config(const dg_rundir *dir, const char *text);
 
 void dg_save_reals(dg_outputs *w);
 
-/* True if the epoch's outputs, its samples or its sample metrics are due. A recipe may draw no samples. */
+/* True if the epoch's outputs are due. */
 bool dg_shown(const dg_outputs *w, uint64_t epoch);
 bool dg_samples_due(const dg_outputs *w, uint64_t epoch);
 bool dg_judge_due(const dg_outputs *w, uint64_t epoch);
 /* Start to generate the image grid of an epoch. Only one grid is generated at a time. */
 void dg_begin_samples(dg_outputs *w, uint64_t epoch);
-/* Pass the grid to the writer thread once its pixels are copied and its epoch's metrics have been read. */
+/* Pass the grid to the worker once its pixels are copied and its epoch's metrics are checked. wait: wait for the
+ * pixels. */
 void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait);
 
-/* dg_save_curves skips drawing while an earlier drawing is unfinished, unless `last` is set. */
 bool dg_curves_due(const dg_outputs *w, uint64_t epoch);
 void dg_save_curves(dg_outputs *w, bool last);
 
-/* Start to write report.html once its epoch's grid was passed to the writer thread. */
+/* Start to write report.html after its epoch's grid was passed to the worker. */
 void dg_save_report(dg_outputs *w);
 
 bool dg_checkpoint_due(const dg_outputs *w, uint64_t epoch);
 /* True if --checkpoint-every auto skips this epoch: the last write is unfinished, or training would wait more than 10%
- * of the time. Option auto never skips the last epoch. */
+ * of the time. The last epoch is never skipped. */
 bool dg_checkpoint_too_soon(const dg_outputs *w, uint64_t epoch);
 void dg_save_checkpoint(dg_outputs *w, const dg_position *read);
 /* Save a copy as the best checkpoint (best.h), which --resume does not use by default. */

@@ -1,4 +1,4 @@
-/* Checkpoints of a run: the state is copied, and a thread writes the copy to the file. */
+/* Checkpoints of a run: the training thread copies the state, and a worker thread writes the copy. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "host/rundir/history.h"
 #include "host/train/outputs.h"
 
-enum { SPARE = 8 << 20 }; /* bytes that remain free for the writers of grids and curves */
+enum { SPARE = 8 << 20 }; /* bytes left free for the threads that write grids and curves */
 
 typedef struct {
     dg_outputs *outputs;
@@ -27,7 +27,7 @@ static dg_err write_checkpoint(void *context)
     bool removed;
     /* Image grids are written before the checkpoint, because a resumed run cannot generate grids of earlier epochs. */
     (void)dg_worker_wait(w->write.grids, s->grids);
-    (void)dg_rundir_check(w->dir, &removed); /* errors are ignored, because the writer checks again */
+    (void)dg_rundir_check(w->dir, &removed); /* the worker checks again */
     const bool ends_epoch = w->saved.epoch && !w->saved.batch && w->saved.step != s->saved.step;
     const dg_err kept = !removed && w->o->keep > 0 && ends_epoch ? dg_history_keep(w->dir, w->saved.epoch) : DG_OK;
     const dg_err log = dg_log_sync(w->log);
@@ -39,7 +39,7 @@ static dg_err write_checkpoint(void *context)
     return log ? log : kept;
 }
 
-/* Returns the class names (malloc'd), one line per class, with newlines in names replaced. */
+/* Returns the class names (malloc'd), one per line. Newlines in names become blanks. */
 static char *class_names(const dg_dataset *d)
 {
     size_t bytes = 1;
@@ -67,7 +67,6 @@ static dg_err copy(dg_outputs *w, const dg_checkpoint_info *info, dg_snapshot **
     return dg_snapshot_take(w->job, info, out);
 }
 
-/* Make a copy of the state for the writer. Returns NULL after an error, which is recorded. */
 static save *take(dg_outputs *w, const dg_position *read)
 {
     save *s = calloc(1, sizeof *s);

@@ -21,7 +21,7 @@ dg_err dg_train_find(dg_training *r, char path[4096], dg_st **st, dg_model *mode
                                   "%s: checkpoint.safetensors is missing; resume from the newest older one:  "
                                   "%s --resume %s/%s"),
                            r->dir.path, dg_program(), dg_shell_path(dir, sizeof dir, r->dir.path), older);
-        if (dg_rundir_has_results(&r->dir)) /* killed before the first checkpoint, or the file was deleted */
+        if (dg_rundir_has_results(&r->dir)) /* killed before the first checkpoint, or its file was deleted */
             dg_warn("%s has no checkpoint: training starts from the beginning and replaces the log and images",
                     r->dir.path);
         else dg_progress_note(r->progress, "%s has no checkpoint yet: starting from the beginning", r->dir.path);
@@ -30,12 +30,11 @@ dg_err dg_train_find(dg_training *r, char path[4096], dg_st **st, dg_model *mode
     return dg_checkpoint_open(path, st, model, info);
 }
 
-/* Rewind: make the checkpoint the run's newest, and move later files to another directory. */
 static dg_err go_back(dg_training *r, const char *path)
 {
     char moved[64] = "";
     bool removed;
-    dg_err e = dg_rundir_check(&r->dir, &removed); /* the path of the checkpoint must lead to the locked directory */
+    dg_err e = dg_rundir_check(&r->dir, &removed); /* the path must lead to the locked directory */
     if (!e) e = dg_history_go_back(&r->dir, path, r->read.epoch, moved);
     if (!e && *moved)
         dg_progress_note(r->progress,
@@ -67,7 +66,6 @@ dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bo
                    r->o->data, then, r->data.train, r->data.skips, dg_rundir_file(&r->dir, skipped, "skipped.txt"));
 }
 
-/* Refuse other class names, even with o->allow_data_change. */
 static dg_err compare_classes(const dg_training *r, const char *path, const dg_checkpoint_info *info)
 {
     const dg_dataset *d = &r->data;
@@ -98,7 +96,7 @@ dg_err dg_train_resume(dg_training *r, const dg_st *st, const char *path, const 
     if (!e) e = dg_checkpoint_load(st, path, &r->job);
     if (e) return e;
     r->first_step = info->step;
-    const bool fits = info->batch < (uint64_t)r->batches; /* always true with unchanged dataset and batch size */
+    const bool fits = info->batch < (uint64_t)r->batches; /* true if dataset and batch size are unchanged */
     if (!fits)
         dg_warn("epoch %llu restarts: %llu steps of this epoch are done, but the epoch now has only %d steps",
                 (unsigned long long)info->epoch + 1, (unsigned long long)info->batch, r->batches);

@@ -1,4 +1,4 @@
-/* Computes the values of --batch, --epochs, --sample-every and --schedule-length auto before a run. */
+/* Computes automatic values of --batch, --epochs, --sample-every and --schedule-length before a run. */
 #ifndef DG_TRAIN_SETTLE_H
 #define DG_TRAIN_SETTLE_H
 

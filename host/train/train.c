@@ -15,7 +15,6 @@
 
 static const double TIMED_SECONDS = 3;
 
-/* Name the first tensor with a non-finite value, gradients before weights. */
 static void name_bad_tensor(dg_job *job, char *out, size_t size)
 {
     out[0] = 0;
@@ -40,7 +39,7 @@ static void name_bad_tensor(dg_job *job, char *out, size_t size)
     }
 }
 
-/* Launch training steps. begins: these steps are the first of the epoch or of the session. */
+/* begins: true for the first steps of an epoch or of the session. */
 static dg_err launch_steps(dg_training *r, bool begins)
 {
     double lr[DG_NETS_MAX] = {0};
@@ -60,7 +59,7 @@ static void log_failed(dg_training *r, dg_err e)
 static dg_err bad_numbers(dg_training *r, const char *what)
 {
     char tensor[160] = "";
-    /* name no tensor if a later step ran, because later steps spread NaN */
+    /* later steps spread NaN to all tensors */
     if (r->given.step == r->read.step) name_bad_tensor(&r->job, tensor, sizeof tensor);
     return dg_fail(DG_NUMBERS,
                    DG_MSG("not-finite",
@@ -68,7 +67,6 @@ static dg_err bad_numbers(dg_training *r, const char *what)
                    (unsigned long long)r->read.epoch + 1, (unsigned long long)r->read.step, what, tensor);
 }
 
-/* Add the newest sample metrics to the log row if the row belongs to their epoch. */
 static void add_measures(const dg_training *r, dg_log_row *row)
 {
     row->judged = r->judged.epoch && r->judged.epoch == row->epoch;
@@ -105,7 +103,7 @@ static void end_epoch(dg_training *r)
     if (dg_shown(&r->out, r->read.epoch)) r->out.report_due = r->read.epoch;
 }
 
-/* Add test metrics to the log row of the epoch's last step; the values in other rows are NaN. */
+/* The row of the epoch's last step has the test metrics; other rows have NaN. */
 static void add_test(const dg_training *r, dg_metrics *m)
 {
     const bool here = r->tested.n && r->read.batch == (uint64_t)r->batches;
@@ -151,7 +149,6 @@ static dg_err read_step(dg_training *r, dg_metrics *m)
     return DG_OK;
 }
 
-/* Show the newest grid in the terminal, at most every SECONDS. */
 static dg_err preview(dg_training *r, uint64_t epoch)
 {
     enum { YES = 1, FIRST_WAY, SECONDS = 2 };
@@ -181,7 +178,7 @@ static void take_samples(dg_training *r, bool wait)
     dg_save_report(&r->out);
 }
 
-/* Print the remaining time once, after TIMED_SECONDS. The first step is excluded, because it builds CUDA graphs. */
+/* Print the remaining time once, after TIMED_SECONDS. The first step is not timed, because it builds CUDA graphs. */
 static void say_time(dg_training *r)
 {
     const double now = dg_clock(), seconds = now - r->timed_from;
@@ -203,7 +200,7 @@ static void say_time(dg_training *r)
                          each < 0.9995 ? 1e3 * each : each, each < 0.9995 ? "ms" : "s", steps);
 }
 
-/* Read the available metrics of launched steps; all: wait for all launched steps. */
+/* all: wait for all launched steps. */
 static dg_err read_metrics(dg_training *r, bool all)
 {
     dg_err e = DG_OK;
@@ -224,13 +221,13 @@ int dg_steps_in_a_row(const dg_training *r)
 {
     const uint64_t full = (uint64_t)(r->data.train / r->o->batch) - r->given.batch;
     uint64_t n = (uint64_t)dg_steps_ahead(r->job.backend, r->metrics.each);
-    if (r->job.o.window || full < 1) return 1; /* image windows are uploaded per step, or the next batch is short */
+    if (r->job.o.window || full < 1) return 1; /* windows are uploaded per step, or only the short batch is left */
     if (n > full) n = full;
     if (r->o->steps > 0 && n > (uint64_t)r->o->steps - r->given.step) n = (uint64_t)r->o->steps - r->given.step;
     return (int)n;
 }
 
-/* Save a checkpoint of the last step with read metrics. Returns an error if the run directory was moved or removed. */
+/* Save a checkpoint at r->read. Returns an error if the run directory was moved or removed. */
 static dg_err checkpoint(dg_training *r)
 {
     bool removed;
@@ -249,7 +246,6 @@ static dg_err test_epoch(dg_training *r)
                        &r->tested);
 }
 
-/* Compute sample metrics with the weights after the epoch's last step. */
 static dg_err judge_epoch(dg_training *r)
 {
     const uint64_t epoch = r->given.epoch + 1;
@@ -259,7 +255,6 @@ static dg_err judge_epoch(dg_training *r)
     return e;
 }
 
-/* Print the sample metrics and save the best checkpoint, after the metrics of the epoch's steps are checked. */
 static dg_err save_judged(dg_training *r, uint64_t epoch)
 {
     bool removed;
@@ -280,11 +275,10 @@ static dg_err save_judged(dg_training *r, uint64_t epoch)
     return DG_OK;
 }
 
-/* Write confusion.png, worst.png and the best checkpoint, after the metrics of the epoch's steps are checked. */
 static dg_err save_test(dg_training *r, uint64_t epoch)
 {
     if (!r->tested.n) return DG_OK;
-    /* the margin of half an image absorbs the rounding of accuracies in the log */
+    /* half an image of margin, because accuracies in the log are rounded */
     const bool best = r->tested.accuracy > r->best + 0.5 / r->tested.n, shown = dg_shown(&r->out, epoch);
     bool removed;
     dg_err e = read_metrics(r, true);
@@ -296,7 +290,7 @@ static dg_err save_test(dg_training *r, uint64_t epoch)
     return DG_OK;
 }
 
-/* Save an epoch's outputs after its last launch. Checkpoints wait for the metrics, so that no checkpoint has NaN. */
+/* Save the outputs of an epoch after its last launch. A checkpoint waits for the metrics, so that none has NaN. */
 static dg_err close_epoch(dg_training *r)
 {
     dg_position_end_epoch(&r->given);
@@ -321,10 +315,10 @@ static dg_err close_epoch(dg_training *r)
         r->out.saving_took = r->out.saved_at - began;
     }
     if (!e) e = save_judged(r, epoch);
-    return e ? e : save_test(r, epoch); /* last, because dg_save_best must not affect dg_checkpoint_too_soon */
+    return e ? e : save_test(r, epoch); /* last, because dg_save_best would affect dg_checkpoint_too_soon */
 }
 
-/* Write missing outputs of the last epoch, if the earlier session ended after the checkpoint and before the outputs. */
+/* Write missing outputs of the last epoch, if the previous session ended between its checkpoint and these outputs. */
 static void make_up_for_images(dg_training *r)
 {
     const dg_options *o = r->o;
@@ -363,7 +357,7 @@ dg_err dg_train_loop(dg_training *r)
     const bool knows = dg_doctor_knows(r->job.recipe);
     if (knows && !dg_stop_signal && !r->collapsed) dg_doctor_end(&r->doctor, !r->o->init, on_finding, r);
     if (knows) dg_doctor_sum_up(&r->doctor, on_finding, r);
-    /* the run stopped within an epoch, or the last step has no checkpoint */
+    /* the last step has no checkpoint */
     if (r->read.step > r->first_step && r->out.given_step != r->read.step) e = checkpoint(r);
     return e || !r->collapsed
                ? e

@@ -11,15 +11,15 @@
 
 typedef struct {
     const dg_options *o;
-    dg_options found; /* options with auto values replaced (length.h); o then points to `found` */
-    dg_options own;   /* options of a new run that replaces this run; resolved NULL: none */
+    dg_options found; /* copy of the options without auto values (length.h); then o points to `found` */
+    dg_options own;   /* options of a new run that replaces this run; own.resolved NULL: none */
     char *config;
     dg_backend *backend;
     dg_job job;
     dg_dataset data;
     dg_input_data input;
-    uint8_t *records;     /* images with labels, if the recipe has labels; else NULL */
-    dg_evaluation tested; /* evaluation of the newest epoch, if the dataset has test images */
+    uint8_t *records;     /* dataset records with labels, or NULL */
+    dg_evaluation tested; /* evaluation after the newest epoch */
     dg_critic critic;
     struct {
         uint64_t epoch; /* last epoch with sample metrics; 0: none */
@@ -37,19 +37,20 @@ typedef struct {
 
     int batches;
     uint64_t first_step;
-    dg_position given; /* epoch and step of the last step launched on the device */
-    dg_position read;  /* epoch and step of the last step whose metrics were logged */
+    dg_position given; /* after the last launched step */
+    dg_position read;  /* after the last step with logged metrics */
     dg_epoch_metrics epoch;
     double previewed;
-    double epoch_began, started, seconds_before; /* clock when epoch and session began; seconds of earlier sessions */
-    double timed_from; /* clock when the metrics of step timed_step were read; 0: not yet, -1: duration printed */
+    double epoch_began, started,
+        seconds_before; /* clock at the start of the epoch and of the session; seconds of earlier sessions */
+    double timed_from;  /* clock at step timed_step; 0: not started, -1: time printed */
     uint64_t timed_step;
 } dg_training;
 
-/* Train until --epochs or --steps are done, a signal arrives, or a metric is not finite. */
+/* Train until the end of the run, a signal, or a non-finite metric. */
 dg_err dg_train_loop(dg_training *r);
 
-/* Returns the number of steps that can be launched at once. */
+/* Returns the number of steps to launch together. */
 int dg_steps_in_a_row(const dg_training *r);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include "host/train/train.h"
 
-/* Compute r->input.whitening from the training images if needed and not from a checkpoint. Stops on a signal. */
+/* Compute r->input.whitening from the training images, unless a checkpoint has set it or the model needs none. Stops on
+ * a signal. */
 dg_err dg_train_whitening(dg_training *r, const dg_model *model);
 
 #endif

@@ -64,7 +64,6 @@ void dg_evaluation_free(dg_evaluation *v)
     *v = (dg_evaluation){0};
 }
 
-/* Write the confusion matrix and the accuracy per class, which is empty if the class has no images. */
 static void put_csv(FILE *f, const dg_evaluation *v, char *const *name)
 {
     const int said = v->confusion ? v->classes : 0;
@@ -107,7 +106,7 @@ static dg_err write_png(const dg_rundir *dir, const char *name, dg_image *im, ui
 
 enum { WORST = 40 };
 
-/* Get the image indices of the most confident mistakes, the most confident first. Returns the number of indices. */
+/* Get the image indices of the most confident mistakes in descending confidence. Returns their number. */
 static int find_worst(const dg_evaluation *v, const int32_t *label, int out[WORST])
 {
     int n = 0;
@@ -150,7 +149,7 @@ dg_err dg_evaluation_write(const dg_evaluation *v, const dg_dataset *d, const dg
     }
     if (!e) e = draw_worst(v, d, epoch, &im);
     if (!e) e = write_png(dir, "worst.png", &im, epoch);
-    return e ? e : write_csv(v, d, dir); /* last, because dg_evaluation_cut reads the epoch from PNGs */
+    return e ? e : write_csv(v, d, dir); /* last, because dg_evaluation_cut reads the epoch from the PNG files */
 }
 
 static uint64_t epoch_of(const dg_rundir *dir, const char *name)

@@ -15,15 +15,16 @@ typedef struct {
     double *share;
 } dg_evaluation;
 
-/* Max classes of the confusion matrix, because a matrix for 16,384 classes needs 2 GB. */
+/* max classes of a confusion matrix; with 16,384 classes, it would need 2 GB */
 enum { DG_CONFUSED_CLASSES = 1024 };
 
-/* Run plan "test" on n records. A tie of logits predicts the lower class. Returns DG_DEVICE if out of memory. */
+/* Run plan "test" on n records. If logits are equal, the lower class is predicted. Returns DG_DEVICE if out of
+ * memory. */
 dg_err dg_evaluate(dg_job *job, const uint8_t *records, const int32_t *label, int n, dg_evaluation *out);
 void dg_evaluation_free(dg_evaluation *v);
 
-/* Write confusion.csv, confusion.png and worst.png. Without a confusion matrix, confusion.csv has only accuracies, and
- * no confusion.png is written. The tested images of d start at index d->train. */
+/* Write confusion.csv, confusion.png and worst.png. With too many classes, confusion.csv has only accuracies and
+ * confusion.png is omitted. The tested images of d start at index d->train. */
 dg_err dg_evaluation_write(const dg_evaluation *v, const dg_dataset *d, const dg_rundir *dir, uint64_t epoch);
 
 /* Remove the files of dg_evaluation_write if they belong to an epoch after `epoch`. */

@@ -4,7 +4,7 @@
 #include "host/checkpoint/checkpoint.h"
 #include "host/trainer/fit.h"
 
-/* Maximum bytes of a dataset window; larger windows are not faster. */
+/* max bytes of a dataset window; larger windows are not faster */
 static const size_t WINDOW_BYTES = (size_t)32 << 20;
 
 static size_t fixed_bytes(const dg_job *job) { return job->arena.bytes + (size_t)job->o.rows * sizeof(int32_t); }
@@ -14,12 +14,12 @@ static size_t images_bytes(const dg_job *job)
     return (size_t)(job->o.window ? 2 * job->o.window : job->o.rows) * dg_job_record_bytes(job);
 }
 
-/* Returns the bytes of a CPU run in addition to its job: a copy for checkpoints, one tensor, records with labels. */
+/* Returns the bytes of a CPU run outside of its job: a copy for checkpoints, a tensor, and records with labels. */
 static size_t beside(const dg_job *job)
 {
     if (!job->o.run || !job->backend->threads) return 0;
     const size_t records = job->recipe->labels ? (size_t)job->o.rows * dg_job_record_bytes(job) : 0;
-    size_t tensor = 0; /* the largest tensor, because tensors are copied through a buffer */
+    size_t tensor = 0; /* tensors are copied through a buffer of the largest tensor's size */
     for (int i = 0; i < job->tensors; i++)
         if (dg_job_tensor_count(&job->tensor[i]) > tensor) tensor = dg_job_tensor_count(&job->tensor[i]);
     return dg_snapshot_bytes(job) + tensor * dg_type_bytes(job->backend->real) + records;
@@ -39,7 +39,7 @@ dg_err dg_room_of(dg_backend *b, double most_mb, dg_room *out)
 
 static bool fits(const dg_room *r, const dg_job *job) { return dg_fit_bytes(job) + beside(job) <= r->have; }
 
-/* Returns the images per dataset window, at least a batch. Two windows of whole batches share the remaining memory. */
+/* Returns the images per dataset window, a multiple of the batch size. Two windows share the remaining memory. */
 static int window_for(const dg_room *r, const dg_job *job)
 {
     const size_t fixed = fixed_bytes(job) + beside(job), left = fixed < r->have ? (r->have - fixed) / 2 : 0;
@@ -49,7 +49,7 @@ static int window_for(const dg_room *r, const dg_job *job)
     return job->o.batch * (batches < 1 ? 1 : batches > (size_t)all ? all : (int)batches);
 }
 
-/* Build the job, with dataset windows if the full dataset does not fit. The caller checks whether the windows fit. */
+/* The caller checks whether the windows fit. */
 static dg_err build(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *r)
 {
     dg_job_options options = *o;
@@ -75,7 +75,7 @@ static dg_job_options with_batch(const dg_job_options *o, int batch)
     dg_job_options other = *o;
     other.batch = batch;
     if (!o->rows) other.rows = 2 * batch;
-    other.last_batch = other.rows % batch; /* an upper bound, because --drop-last skips the last batch */
+    other.last_batch = other.rows % batch; /* upper bound, because --drop-last skips this batch */
     if (other.samples > batch) other.samples = batch;
     if (other.tested > 64 && other.tested > batch) other.tested = batch > 64 ? batch : 64;
     return other;

@@ -4,24 +4,26 @@
 
 #include "host/net/job.h"
 
-/* Returns the bytes of device memory for a run, including the dataset, in full or as two windows. */
+/* Returns the bytes of device memory for a run with its dataset, or with two dataset windows. */
 size_t dg_fit_bytes(const dg_job *job);
 
-/* Device memory of backend b. most: limit in MB, 0: no limit. */
+/* Device memory of a backend. */
 typedef struct {
-    size_t unused, total, others, have; /* bytes; others: reserved for CUDA graphs; have: available for a run */
+    size_t unused, total, others,
+        have; /* bytes; others: reserved for CUDA graphs; have: available for a run, limited by `most` */
 } dg_room;
 dg_err dg_room_of(dg_backend *b, double most, dg_room *out);
 
-/* Build the job, with the dataset in full or in windows. *needed: bytes; if *needed > room->have, no job is built. */
+/* Build the job, with dataset windows if the dataset does not fit. *needed: bytes; if *needed > room->have, no job is
+ * built. */
 dg_err dg_build_if_fits(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room,
                         size_t *needed);
 
 /* *batch: largest batch size <= o->batch that fits, 0: none. o->rows: images in the dataset, 0: two batches. */
 dg_err dg_largest_batch(const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room, int *batch);
 
-/* Build the job, with the dataset in full or in windows (job->o.window). most: memory limit in MB, 0: no limit. Returns
- * DG_DEVICE, with the largest batch size that fits in the message, if the job does not fit. */
+/* Build the job, with dataset windows (job->o.window) if the dataset does not fit. most: memory limit in MB, 0: no
+ * limit. Returns DG_DEVICE if the job does not fit; the message names the largest batch size that fits. */
 dg_err dg_build_to_fit(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, double most);
 
 #endif

@@ -5,10 +5,10 @@
 #include <stdint.h>
 
 typedef struct {
-    uint64_t step;  /* steps: over all sessions */
-    uint64_t epoch; /* finished */
+    uint64_t step;  /* steps over all sessions */
+    uint64_t epoch; /* number of finished epochs */
     uint64_t batch; /* steps done in the current epoch */
-    int64_t more;   /* correction of dg_position_images after a change of the dataset or the batch size */
+    int64_t more;   /* number of images to add in dg_position_images after a change of dataset or batch size */
 } dg_position;
 
 /* Returns the number of images that a run has trained on. used: images per epoch. */

@@ -24,14 +24,14 @@ typedef struct {
 struct dg_progress {
     const dg_recipe *recipe;
     bool quiet, terminal, color;
-    pthread_mutex_t lock; /* threads that write files print notes */
+    pthread_mutex_t lock; /* worker threads also print notes */
     bool on_screen;
     bool training, pending;
     state now;
     double last_draw, last_line;
-    double start, mark; /* times of the first shown step and of the start of the current rate window */
+    double start, mark; /* start: time of the first step; mark: start of the current time window for the rate */
     long start_images, mark_images;
-    double rate[RATES]; /* images/s of the last time windows, a ring buffer */
+    double rate[RATES]; /* images/s of the last time windows (ring buffer) */
     long rates;
     long counted, count_total;
 };
@@ -45,7 +45,7 @@ static bool set(const char *name)
 dg_progress *dg_progress_open(bool quiet)
 {
     dg_progress *p = calloc(1, sizeof *p);
-    if (!p) return NULL; /* NULL shows no progress; every function accepts NULL */
+    if (!p) return NULL; /* every function accepts NULL */
     const char *term = getenv("TERM");
     p->quiet = quiet;
     p->terminal = isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
@@ -69,7 +69,7 @@ static int width(void)
     return n < 20 ? 20 : n > LINE ? LINE : (int)n;
 }
 
-/* Returns the median images/s of recent time windows, so that pauses do not change the ETA. */
+/* The median of recent time windows keeps pauses from changing the ETA. */
 static double median_rate(const dg_progress *p)
 {
     int n = p->rates < RATES ? (int)p->rates : RATES;
@@ -110,14 +110,14 @@ static void eta_text(char out[40], const dg_progress *p)
     else snprintf(out, 40, " ETA %ld d %ld h", s / 86400, s / 3600 % 24);
 }
 
-/* Write v with two decimals, or with two significant digits if v is large; NaN is "nan" without a sign. */
+/* The argument (double)NAN prints "nan" without a sign. */
 static const char *number(char out[32], double v)
 {
     snprintf(out, 32, fabs(v) < 99999 ? "%.2f" : "%.2g", isnan(v) ? (double)NAN : v);
     return out;
 }
 
-/* A probability without the leading zero: ".74" */
+/* without the leading zero: ".74" */
 static const char *short_number(char out[32], double v)
 {
     return strncmp(number(out, v), "0.", 2) == 0 ? out + 1 : out;
@@ -132,10 +132,10 @@ __attribute__((format(printf, 3, 4))) static int add(char out[LINE], int n, cons
     return n < LINE ? n : LINE - 1;
 }
 
-/* Levels of detail of the progress line, tried until the line fits. *bar: index of the bar in the line, -1: no bar. */
+/* levels of detail of the progress line */
 enum { WITH_BAR, LONG, COMPACT, NO_RATE, NO_PROBABILITIES, NO_LOSSES, LEVELS };
 
-/* " D 0.61 G 1.92 D(x) .74 D(G(z)) .21/.18" */
+/* such as " D 0.61 G 1.92 D(x) .74 D(G(z)) .21/.18" */
 static int add_metrics(char out[LINE], int n, const dg_recipe *r, const dg_metrics *m, bool full, bool probabilities)
 {
     char text[32];
@@ -167,7 +167,6 @@ static int compose(char out[LINE], const dg_progress *p, int level, double time,
     return add(out, n, "%s%s", level < NO_RATE ? rate : "", eta);
 }
 
-/* " [####    ]" with `wide` characters between the brackets. */
 static void bar_text(char out[LINE], bool color, int wide, double part)
 {
     int full = (int)(wide * (part < 0 ? 0 : part > 1 ? 1 : part) + .5), n;
@@ -180,7 +179,6 @@ static void bar_text(char out[LINE], bool color, int wide, double part)
     memcpy(out + n, "]", 2);
 }
 
-/* Print the line with a single write, so that output of other threads does not split the line. */
 static void redraw(dg_progress *p, const char *text)
 {
     fprintf(stderr, "\r%s\033[K", text);
@@ -197,7 +195,8 @@ static void clear(dg_progress *p)
 static void draw_training(dg_progress *p, double time)
 {
     char text[LINE], whole[3 * LINE], bar[LINE] = "";
-    int room = width() - 1, at = -1, wide = 0; /* one column less, because a full line wraps on some terminals */
+    int room = width() - 1, at = -1,
+        wide = 0; /* without the last column, because a full line wraps on some terminals */
     for (int level = 0; level < LEVELS; level++) {
         int n = compose(text, p, level, time, &at);
         wide = at < 0 ? 0 : room - n - 3;

@@ -18,14 +18,12 @@ void dg_progress_step(dg_progress *p, int epoch, int epochs, long step, long ste
 void dg_progress_epoch(dg_progress *p, int epoch, int epochs, const dg_metrics *mean, double seconds,
                        double images_per_second);
 void dg_progress_count(dg_progress *p, const char *what, long done, long total);
-/* Show the number of read images; a callback for dg_dataset_options.progress with a dg_progress as its context. */
+/* Callback for dg_dataset_options.progress; `progress` is a dg_progress. */
 void dg_progress_reading(void *progress, long done, long total);
 /* Show a text on a terminal until the next progress line. */
 void dg_progress_wait(dg_progress *p, const char *what);
-/* Print lines unchanged, such as terminal graphics. */
 void dg_progress_show(dg_progress *p, const char *text);
 bool dg_progress_terminal(const dg_progress *p);
-/* Print a line above the progress bar. */
 void dg_progress_note(dg_progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

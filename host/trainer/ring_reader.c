@@ -34,7 +34,7 @@ dg_err dg_ring_reader_ask(dg_ring_reader *r, uint64_t step, bool at_once)
     return DG_OK;
 }
 
-/* Adapt the steps per request, except on a synchronous backend, where fewer requests are not faster. */
+/* Adapt the steps per request. On a synchronous backend, fewer requests are not faster. */
 static void adapt(dg_ring_reader *r, int n)
 {
     const double now = dg_clock(), each = (now - r->last_came) / n;

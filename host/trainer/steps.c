@@ -29,13 +29,15 @@ static dg_err put_state(dg_job *job, const dg_loader *f, const dg_position *at, 
 dg_err dg_epoch_begin(dg_job *job, dg_loader *f, const dg_position *at, const double lr[DG_NETS_MAX])
 {
     const dg_err e = dg_loader_epoch(f, at->epoch, place_of(f, at));
-    return e || job->o.schedule > 0 ? e : put_state(job, f, at, lr); /* with a schedule, each step has its own state */
+    return e || job->o.schedule > 0
+               ? e
+               : put_state(job, f, at, lr); /* with a schedule, dg_epoch_steps writes a state per step */
 }
 
 dg_err dg_epoch_steps(dg_job *job, dg_loader *f, dg_position *at, const double lr[DG_NETS_MAX], int n)
 {
     const int batch = batch_of(f, at);
-    const int each = job->o.schedule > 0 ? 1 : n; /* a schedule changes values in each step */
+    const int each = job->o.schedule > 0 ? 1 : n;
     const bool put = job->o.schedule > 0 || (job->o.ema_half_life > 0 && batch < f->batch);
     dg_err e = dg_loader_step(f, place_of(f, at));
     for (int i = 0; i < n && !e; i += each) {
@@ -76,7 +78,6 @@ void dg_trainer_close(dg_trainer *t)
     t->records = NULL;
 }
 
-/* Check the metrics of the last k steps, and store the metrics of the last step in t->last. */
 static dg_err judge(dg_trainer *t, int k)
 {
     dg_metrics m[DG_RING / 16];

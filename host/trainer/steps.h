@@ -1,4 +1,4 @@
-/* Runs the steps of an epoch: uploads images and launches plans. Call dg_epoch_begin first in an epoch or a session. */
+/* Runs the steps of an epoch: uploads images and launches plans. Call dg_epoch_begin first, also after resuming. */
 #ifndef DG_STEPS_H
 #define DG_STEPS_H
 
@@ -6,12 +6,12 @@
 #include "host/net/job.h"
 #include "host/trainer/position.h"
 
-/* Steps per epoch, including a short last batch. */
+/* Returns the steps per epoch, including a short last batch. */
 uint64_t dg_epoch_length(const dg_loader *f);
 
 dg_err dg_epoch_begin(dg_job *job, dg_loader *f, const dg_position *at, const double lr[DG_NETS_MAX]);
 
-/* Launch n steps of full batches, or the step of the short last batch, and advance `at`. n is 1 if the dataset is
+/* Launch n steps of full batches, or the step of the short last batch, and advance `at`. n must be 1 if the dataset is
  * streamed in windows. lr: learning rate per network. */
 dg_err dg_epoch_steps(dg_job *job, dg_loader *f, dg_position *at, const double lr[DG_NETS_MAX], int n);
 
@@ -21,16 +21,16 @@ typedef struct {
     uint8_t *records; /* images with labels; NULL: the caller's images are used */
     dg_loader feed;
     dg_position at;
-    bool begun; /* true once the current epoch has begun */
+    bool begun; /* true after dg_epoch_begin in the current epoch */
     double lr;
     dg_metrics last;
 } dg_trainer;
 
-/* Build *job for `count` images, which the caller keeps, and for copies of their labels. o->rows and o->last_batch are
- * ignored. Weights are not initialised. Zero t before the call; close t also after errors, and free the job. */
+/* Build *job for `count` images, which the caller keeps. Labels are copied. o->rows and o->last_batch are ignored.
+ * Weights are not initialised. Zero t before the call; close t also after errors, and free the job. */
 dg_err dg_trainer_open(dg_trainer *t, dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b,
                        const uint8_t *pixels, const int32_t *label, int count, bool drop_last, uint64_t seed);
-/* Like dg_trainer_open, for a job that is already built. label NULL: labels are 0, 1, ... in turn. */
+/* Like dg_trainer_open, for a job that is built. label NULL: labels are 0, 1, ... in turn. */
 dg_err dg_trainer_start(dg_trainer *t, dg_job *job, const uint8_t *pixels, const int32_t *label, int count,
                         bool drop_last, uint64_t seed);
 void dg_trainer_close(dg_trainer *t);

@@ -1,4 +1,4 @@
-/* Plans with their own backend and arena, and reproducible matrix products (1 x 1 convolutions) on the CPU. */
+/* Plans with their own backend and arena, and reproducible matrix products on the CPU (1 x 1 convolutions). */
 #ifndef DG_PRODUCTS_H
 #define DG_PRODUCTS_H
 
@@ -10,30 +10,31 @@ typedef struct {
     dg_plan plan;
 } dg_own_plan;
 
-/* Begin a plan on backend b, which dg_own_close closes. b NULL: open the CPU backend. Close p also after errors. */
+/* Begin a plan on backend b, or on the CPU if b is NULL. dg_own_close closes b. Close p also after errors. */
 dg_err dg_own_begin(dg_own_plan *p, const char *name, dg_backend *b, int threads, dg_type type);
-/* Place and allocate the plan's arena rows. Call after the last op was added. */
+/* Place and allocate the plan's arena rows, after the last op was added. */
 dg_err dg_own_ready(dg_own_plan *p);
 void dg_own_close(dg_own_plan *p);
 
 dg_err dg_own_put(dg_own_plan *p, int row, const void *host, size_t bytes);
 dg_err dg_own_get(dg_own_plan *p, void *host, int row, size_t bytes);
 
-/* Append the op y (rows, columns) = x (rows, k) w (columns, k)^T. xwy: arena rows; x_at, y_at: offsets in values. */
+/* Append the op y (rows, columns) = x (rows, k) w (columns, k)^T. xwy: arena rows of x, w, y. x_at, y_at: offsets in
+ * values. */
 void dg_own_product(dg_own_plan *p, const int xwy[3], int64_t x_at, int64_t y_at, int rows, int k, int columns);
 
 typedef struct {
     dg_own_plan own;
-    int rows, k, columns; /* rows: max per call */
+    int rows, k, columns; /* rows: max rows of x and y per call */
     dg_type type;
     int x, y;
 } dg_products;
 
-/* Set p->rows, k, columns and type first. w: (columns, k); bias: (columns) or NULL. Close p also after errors. */
+/* Products y (n, columns) = x (n, k) w^T + bias, n <= p->rows. w: (columns, k); bias: (columns) or NULL. Set p->rows,
+ * k, columns and type first. Close p also after errors. */
 dg_err dg_products_open(dg_products *p, int threads, const void *w, const void *bias);
 void dg_products_close(dg_products *p);
 
-/* Compute y (n, columns) = x (n, k) w^T + bias for n <= p->rows. */
 dg_err dg_products_take(dg_products *p, const void *x, int n, void *y);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PANEL = 256 }; /* rows per product; columns after the diagonal element of the last row are omitted */
+enum { PANEL = 256 }; /* rows per product, which omits columns after its last diagonal element */
 
 static int panels(int n) { return (n + PANEL - 1) / PANEL; }
 static int panel_rows(int n, int i) { return n - i * PANEL < PANEL ? n - i * PANEL : PANEL; }
@@ -35,7 +35,6 @@ void dg_symmetric_close(dg_symmetric *s)
     dg_own_close(&s->own);
 }
 
-/* Copy the lower triangle from s->panels to out and mirror it. */
 static void unfold(const dg_symmetric *s, double *out)
 {
     const size_t n = (size_t)s->n;
@@ -76,8 +75,8 @@ double dg_symmetric_most(const double *a, int n)
 }
 
 /* Scaled Newton-Schulz step (Chen & Chow 2014, "A stable scaling of Newton-Schulz for improving the sign function
- * computation of a Hermitian matrix"). The step maps s, low <= s <= 1, to alpha s (3 - alpha^2 s^2) / 2, where s^2 are
- * eigenvalues of the iterated matrix. alpha maximises the smallest s after the step. Returns this smallest s. */
+ * computation of a Hermitian matrix"). The eigenvalues of the iterated matrix are s^2 with low <= s <= 1. The step maps
+ * s to alpha s (3 - alpha^2 s^2) / 2. alpha maximises the smallest s after the step, which is returned. */
 static double scaled_step(double low, double *alpha)
 {
     *alpha = sqrt(3 / (1 + low + low * low));
@@ -85,7 +84,7 @@ static double scaled_step(double low, double *alpha)
     return s * (3 - s * s) / 2;
 }
 
-/* A Newton-Schulz step reduces the error e to 3/8 e^2. NaN also ends the iteration. */
+/* A Newton-Schulz step reduces the error e = 1 - low to 3/8 e^2. NaN also ends the iteration. */
 static bool is_last(double low) { return !(low > 0 && 1 - low >= 1e-8); }
 
 long dg_inverse_root_products(double least, double most)

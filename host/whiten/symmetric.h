@@ -6,7 +6,7 @@
 
 #include "host/whiten/products.h"
 
-/* Workspace for n x n matrices. `progress` is called between products; a nonzero *stop ends the call with DG_FAILED. */
+/* `progress` is called between products. A nonzero *stop ends the call with DG_FAILED. */
 typedef struct {
     int n;
     long done, total;
@@ -22,12 +22,11 @@ typedef struct {
 dg_err dg_symmetric_open(dg_symmetric *s, int threads);
 void dg_symmetric_close(dg_symmetric *s);
 
-/* out = a b^T, which must be symmetric: only the lower triangle is computed, then mirrored. out may be a or b. */
+/* out = a b^T, which must be symmetric: only the lower triangle is computed, and then mirrored. out may be a or b. */
 dg_err dg_symmetric_product(dg_symmetric *s, const double *a, const double *b, double *out);
 
 /* out = a^(-1/2) for a symmetric matrix a with eigenvalues >= least > 0; a is overwritten. */
 dg_err dg_symmetric_inverse_root(dg_symmetric *s, double *a, double least, double *out);
-/* Returns the number of products in dg_symmetric_inverse_root for eigenvalues from `least` to `most`. */
 long dg_inverse_root_products(double least, double most);
 /* Returns an upper bound of the eigenvalues of a: the largest sum of magnitudes in a row. */
 double dg_symmetric_most(const double *a, int n);

@@ -9,7 +9,7 @@ double dg_whitening_bytes(int size, int channels)
     return (n * n + n) * sizeof(double);
 }
 
-/* Seven matrices: one for the result, four for products, two for sums or the root. */
+/* one matrix for the result, four for products, two for sums or the root */
 double dg_whitening_bytes_to_find(int size, int channels) { return 7 * dg_whitening_bytes(size, channels); }
 
 dg_whitening *dg_whitening_new(int size, int channels)
@@ -59,7 +59,7 @@ static dg_err sum_products(dg_symmetric *s, const uint8_t *pixels, size_t count,
     return e;
 }
 
-/* Convert gram, sums of products of pixels 0..255, to the covariance of pixels 0..1. mean: mean of pixels 0..1. */
+/* Convert gram from sums of products of pixels 0..255 to the covariance of pixels 0..1. mean: mean of pixels 0..1. */
 static void covariance(const uint8_t *pixels, size_t count, size_t n, double *gram, double *mean)
 {
     const double N = (double)count;
@@ -73,7 +73,7 @@ static void covariance(const uint8_t *pixels, size_t count, size_t n, double *gr
 
 static double rounded(double v, dg_type real) { return real == DG_F32 ? (double)(float)v : v; }
 
-/* Compute weight and bias from the covariance in w->weight and the mean in w->bias. */
+/* Input: covariance in w->weight, mean in w->bias. Output: weight and bias. */
 static dg_err finish(dg_symmetric *s, const dg_whitening_options *o, dg_whitening *w)
 {
     const size_t n = (size_t)w->values;
@@ -98,7 +98,7 @@ dg_err dg_whitening_fit(const dg_whitening_options *o, const uint8_t *pixels, in
     dg_whitening *w = *out = dg_whitening_new(o->size, o->channels);
     if (!w) return dg_fail(DG_DEVICE, "out of memory for whitening");
     dg_symmetric s = {.n = w->values, .progress = o->progress, .context = o->context, .stop = o->stop};
-    /* an estimate, which `finish` replaces when the bound of the eigenvalues is known */
+    /* an estimate, until `finish` has the bound of the eigenvalues */
     s.total = (n + w->values - 1) / w->values + dg_inverse_root_products(o->epsilon, 100);
     dg_err e = dg_symmetric_open(&s, o->threads);
     if (!e) e = sum_products(&s, pixels, (size_t)n, w->weight);
@@ -133,7 +133,7 @@ static dg_err begin(dg_whitening *w, dg_type real, int threads)
     return e;
 }
 
-/* Whiten `count` images, at most CHUNK. x: buffer for CHUNK images. */
+/* x: buffer for CHUNK images; count <= CHUNK. */
 static dg_err whiten_chunk(dg_whitening *w, const uint8_t *pixels, size_t count, void *x, char *out, size_t stride)
 {
     const dg_type real = w->apply.type;

@@ -5,13 +5,13 @@
 
 #include "host/whiten/symmetric.h"
 
-/* Max values per image (52 x 52 colour, 90 x 90 grey). Larger images need > 0.5 GiB of memory and hours of time. */
+/* max values per image, for example 52 x 52 colour or 90 x 90 grey; larger images need > 0.5 GiB and hours */
 enum { DG_WHITENED_MOST = 8192 };
 
 typedef struct {
     int size, channels, values;
     double *weight, *bias; /* weight (values, values): symmetric; bias (values): -weight * mean; order H, W, C */
-    void (*progress)(void *context, long done, long total); /* progress of dg_whiten; may be NULL */
+    void (*progress)(void *context, long done, long total); /* for dg_whiten; may be NULL */
     void *context;
     volatile sig_atomic_t *stop; /* nonzero: end dg_whiten with DG_FAILED; may be NULL */
     dg_products apply;           /* opened by the first call of dg_whiten */
@@ -27,22 +27,22 @@ typedef struct {
     volatile sig_atomic_t *stop; /* nonzero: end the fit with DG_FAILED; may be NULL */
 } dg_whitening_options;
 
-/* Return the bytes of a dg_whitening, and the peak bytes of dg_whitening_fit. */
 double dg_whitening_bytes(int size, int channels);
 double dg_whitening_bytes_to_find(int size, int channels);
 
-/* Allocate a whitening of zeros. Returns NULL if out of memory. */
+/* Returns NULL if out of memory. All values are 0. */
 dg_whitening *dg_whitening_new(int size, int channels);
 void dg_whitening_free(dg_whitening *w);
 
-/* Compute the whitening of n images (n, size, size, channels). Sums are integers, so that their order has no effect. */
+/* Compute the whitening of n images (n, size, size, channels). Sums are exact integers, so that their order has no
+ * effect. */
 dg_err dg_whitening_fit(const dg_whitening_options *o, const uint8_t *pixels, int n, dg_whitening **out);
 
-/* Whiten n images to values of type real. stride: bytes between the starts of images in out. Whitening runs on the
- * CPU, so that the values do not depend on the device. threads: number of CPU threads, fixed by the first call. */
+/* Whiten n images to values of type real, on the CPU, so that the values do not depend on the device. stride: bytes
+ * between images in out. threads: number of CPU threads, fixed by the first call. */
 dg_err dg_whiten(dg_whitening *w, dg_type real, int threads, const uint8_t *pixels, int n, void *out, size_t stride);
 
-/* Convert the whitening matrix and bias to PyTorch's order C, H, W and to `type`, and back. */
+/* Convert weight and bias to PyTorch's order C, H, W and to `type`, and back. */
 void dg_whitening_to_file(const dg_whitening *w, dg_type type, void *weight, void *bias);
 void dg_whitening_from_file(dg_whitening *w, dg_type type, const void *weight, const void *bias);
 
