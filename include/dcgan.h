@@ -18,10 +18,10 @@
  *
  * The library computes the same bytes as the program dcgan with the same settings. The number of threads and other jobs
  * do not change the results. Every function that can fail returns an error code and stores a message. The library does
- * not print, catch signals or end the process. A failed call sets its output handle to NULL; freeing NULL is allowed.
+ * not print, catch signals or end the process. A failed call sets its output handle to NULL. Freeing NULL is allowed.
  * Locale, floating-point environment and number of OpenMP threads of the calling program stay unchanged and do not
  * affect the library. Threads of the library block signals. The warning handler runs with the locale "C" and the
- * default floating-point environment. Only one thread at a time may use a backend and its jobs; different backends are
+ * default floating-point environment. Only one thread at a time may use a backend and its jobs. Different backends are
  * independent. */
 #ifndef DCGAN_H
 #define DCGAN_H
@@ -65,11 +65,11 @@ DCGAN_API void dcgan_set_warnings(dcgan_on_warning *f, void *context);
 typedef struct dcgan_backend dcgan_backend; /* an open device */
 typedef struct dcgan_job dcgan_job;         /* a network on a device */
 
-/* Settings of a device; zeros are the defaults. */
+/* Settings of a device. Zeros are the defaults. */
 typedef struct {
     const char *device;    /* "auto" (the default), "cpu", "cuda" or "cuda:N" */
     const char *precision; /* "fp32", "fp64", "bf16" or "fp16"; default bf16 on GPUs since sm_80, else fp32 */
-    int threads;           /* CPU threads; if 0, OMP_NUM_THREADS, else every core that the process may use */
+    int threads;           /* CPU threads; 0 means OMP_NUM_THREADS or, if unset, all available cores */
 } dcgan_device;
 
 DCGAN_API dcgan_error dcgan_open(const dcgan_device *d, dcgan_backend **out); /* if d is NULL, the defaults apply */
@@ -81,9 +81,9 @@ DCGAN_API dcgan_error dcgan_load(dcgan_backend *b, const char *checkpoint, dcgan
 DCGAN_API void dcgan_free(dcgan_job *job);
 
 typedef struct {
-    const char *model;    /* name of the job's model; valid until the job is freed */
-    int size, channels;   /* images have size x size pixels and `channels` channels */
-    uint64_t seed;        /* seed of the training */
+    const char *model;  /* valid until the job is freed */
+    int size, channels; /* images have size x size pixels and `channels` channels */
+    uint64_t seed;
     uint64_t step, epoch; /* training steps and epochs so far */
 } dcgan_info;
 DCGAN_API dcgan_info dcgan_info_of(const dcgan_job *job);
@@ -92,7 +92,7 @@ DCGAN_API dcgan_info dcgan_info_of(const dcgan_job *job);
  * `first` + n - 1. May be called during training. */
 DCGAN_API dcgan_error dcgan_sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels);
 
-/* Writes a PNG file atomically; channels: 1 (grey), 3 (RGB) or 4 (RGB and alpha). */
+/* Writes a PNG file atomically. `channels` is 1 (grey), 3 (RGB) or 4 (RGB and alpha). */
 DCGAN_API dcgan_error dcgan_write_png(const char *path, const uint8_t *pixels, int width, int height, int channels);
 
 /* ---- Training ---- */

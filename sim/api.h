@@ -8,7 +8,7 @@
 
 typedef std::function<void()> task;
 
-/* A stream. issued: number of items queued so far; done: number of items that have run. */
+/* `issued` counts the items queued so far. `done` counts the items that have run. */
 struct CUstream_st {
     bool blocking = true;
     std::deque<task> work;
@@ -16,9 +16,9 @@ struct CUstream_st {
     CUgraph_st *capture = nullptr;
     cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
     CUstream_st *origin = nullptr; /* stream on which the capture of this stream's work began */
-    std::vector<size_t> front;     /* in a capture: predecessors of this stream's next graph node */
+    std::vector<size_t> front;     /* graph nodes that precede this stream's next node in a capture */
 };
-/* A node of a graph and its predecessors, which have smaller indices in the graph's list of nodes. */
+/* A node of a graph. `after` has the indices of its predecessors, which are smaller than its own index. */
 struct node {
     task work;
     std::vector<size_t> after;
@@ -31,7 +31,7 @@ struct CUgraphExec_st {
     std::vector<node> nodes;
 };
 struct CUevent_st {
-    CUstream_st *stream = nullptr; /* stream on which the event was last recorded */
+    CUstream_st *stream = nullptr;
     uint64_t position = 0;
     CUgraph_st *capture = nullptr;
     std::vector<size_t> front; /* in a capture: graph nodes that precede the event */
@@ -45,14 +45,14 @@ extern std::vector<CUevent_st *> &events;
 extern size_t graphs; /* number of graphs, including executable graphs */
 
 extern std::recursive_mutex &api;
-/* Begins every API call: counts calls, may inject a failure, and fails after a sticky error. */
+/* Begins every API call. Counts calls, may inject a failure, and fails after a sticky error. */
 cudaError_t begin(const char *call);
-cudaError_t finish(cudaError_t e); /* Ends every API call: stores e as the last error. */
+cudaError_t finish(cudaError_t e); /* Ends every API call and stores e as the last error. */
 #define LOCK std::lock_guard<std::recursive_mutex> one_at_a_time(api)
 #define CALL \
     LOCK;    \
     if (cudaError_t trouble = begin(__func__)) return trouble
-/* Begins an API call that releases its object even if `trouble` is an earlier error. */
+/* Begins an API call that releases its object even after an error. */
 #define RELEASE_CALL \
     LOCK;            \
     cudaError_t trouble = begin(__func__)
@@ -65,7 +65,7 @@ cudaError_t refuse_in_capture();
 #define NOT_IN_CAPTURE \
     if (cudaError_t trouble = refuse_in_capture()) return finish(trouble)
 
-/* faults.cpp: fault_word parses a word of the environment variable SIM; other functions inject the requested faults. */
+/* Functions of faults.cpp. fault_word parses a word of the environment variable SIM. */
 bool fault_word(const char *word);
 void wait_for_file();
 extern long graph_launches; /* streams.cpp */

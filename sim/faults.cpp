@@ -1,12 +1,12 @@
-/* Injects faults into whole programs, as words of the environment variable SIM request (sim.h). */
+/* Injects the faults that words of the environment variable SIM request (sim.h). */
 #include "api.h"
 
 #include <unistd.h>
 
 namespace sim {
 
-/* A fault in the `at`-th launch or kernel of `op` (first: 1). A planned fault is never freed, because threads may
- * outlive main. */
+/* A fault in the `at`-th launch or kernel of `op`, counted from 1. It is never freed, because threads may outlive
+ * main. */
 struct planned {
     char op[64];
     long at;

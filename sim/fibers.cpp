@@ -1,4 +1,4 @@
-/* The scheduler: each CUDA thread is a fiber, which runs until it must wait. Each CPU thread runs one block after
+/* The scheduler. Each CUDA thread is a fiber, which runs until it must wait. Each CPU thread runs one block after
  * another. CUDA threads that never wait run one after another on one stack. */
 #include "inside.h"
 
@@ -242,7 +242,7 @@ static void report_deadlock()
     report({nullptr, 0}, "deadlock: %d wait, %d have exited;%s", waiting, done, who.c_str());
 }
 
-/* Switches from fiber `me` to the next runnable thread, or out of the fibers if all threads are done or stuck. */
+/* Switches from fiber `me` to CUDA thread `next` or, if `next` is null, back to the CPU thread. */
 static void switch_away(fiber *me, cuda_thread *next)
 {
     if (!next) {

@@ -17,8 +17,8 @@ static bool joined(const CUgraph_st *g, const std::vector<size_t> &front)
     return true;
 }
 
-/* Returns an order of the nodes: random with SIM=uneven, last captured node first with SIM=deferred, else as
- * captured. */
+/* Returns an order of the nodes. The order is random with SIM=uneven, last captured node first with SIM=deferred, else
+ * as captured. */
 static std::vector<size_t> order_of(const std::vector<node> &nodes)
 {
     static uint64_t random = opt.seed;

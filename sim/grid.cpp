@@ -1,4 +1,4 @@
-/* Runs a grid: divides its blocks among CPU threads, and implements barriers. */
+/* Divides the blocks of a grid among CPU threads, and implements barriers. */
 #include "inside.h"
 
 #include <numeric>
@@ -35,7 +35,6 @@ void block_barrier(site at)
     acquire(order);
 }
 
-/* A barrier for all threads of all concurrent blocks. */
 static void blocks_barrier(site at)
 {
     for (const cuda_block *b : run->blocks)
@@ -170,9 +169,9 @@ void run_grid(const grid &g)
 {
     uint64_t blocks = (uint64_t)g.blocks.x * g.blocks.y * g.blocks.z;
     const uint64_t at_once = g.mode == COOPERATIVE ? blocks : g.mode == CLUSTERED ? g.blocks.z : 1;
-    /* set n has the blocks n, n + sets, n + 2 sets ...; the blocks of a cluster have equal x and y */
+    /* Set n has the blocks n, n + sets, n + 2 * sets ..., because blocks of a cluster have equal x and y. */
     const uint64_t sets = blocks / at_once;
-    uint64_t stride = opt.order == RANDOM ? (opt.seed * 2654435761u | 1) % sets : 1; /* sets run in random order */
+    uint64_t stride = opt.order == RANDOM ? (opt.seed * 2654435761u | 1) % sets : 1;
     while (std::gcd(stride, sets) != 1) stride++;
     std::atomic<uint64_t> next(0);
     grid_turn = !grid_turn;
@@ -214,7 +213,7 @@ void run_grid(const grid &g)
     for (uint64_t i = 1; i < workers; i++) helpers.emplace_back(work);
     work();
     for (std::thread &t : helpers) t.join();
-    if (failed()) settle(); /* before the caller reads the reports of failures */
+    if (failed()) settle();
 }
 
 } // namespace sim

@@ -84,7 +84,7 @@ struct cuda_thread;
 struct fiber {
     context at;
     char *stack;
-    size_t colour; /* offset of the stack's start, which differs per fiber to avoid cache conflicts */
+    size_t colour; /* offset at which the stack starts; differs per fiber to avoid cache conflicts */
 };
 
 enum { MAX_COPIES = 128, MAX_COPY_GROUPS = 8, MAX_WARPS = 32, MAX_WARP_GROUPS = 8 };
@@ -104,7 +104,7 @@ struct cuda_thread : thread_view {
     cuda_block *home;
     fiber *on;
     void *tsan;
-    unsigned number; /* number of the thread in its block */
+    unsigned number;
     thread_state state;
     bool waited; /* the thread has called grid_dependency_wait */
     collective_kind kind;
@@ -115,8 +115,8 @@ struct cuda_thread : thread_view {
     bool published; /* the thread has called wgmma_publish since the last barrier */
 };
 
-/* The lanes that have arrived at a warp collective. order[]: two TSan objects used alternately, because a lane may
- * arrive at the next collective early. */
+/* The lanes that have arrived at a warp collective. `order` has two TSan objects that are used alternately, because a
+ * lane may arrive at the next collective early. */
 struct warp_group {
     unsigned mask, arrived, turn;
     collective_kind kind;
@@ -128,7 +128,7 @@ struct warp {
     unsigned exited;
 };
 struct shared_record {
-    const void *key; /* identifies a SHARED array; null: an array in dynamic shared memory */
+    const void *key; /* identifies a SHARED array, or null for an array in dynamic shared memory */
     const char *name;
     site at;
     unsigned char *data;
@@ -186,7 +186,7 @@ extern __thread runner *run;
 void make_block_ready(cuda_block *b);
 void make_lanes_ready(cuda_thread *lanes, unsigned mask);
 void wait_as(thread_state state, site at);
-void run_ready(); /* runs CUDA threads until all threads of run->blocks have exited, or a thread was abandoned */
+void run_ready(); /* runs CUDA threads until all have exited or one was abandoned */
 bool same(site a, site b);
 
 /* Prints a report "sim: op: kernel (file:line), block, thread: message" and stores the first report. */
@@ -214,8 +214,8 @@ const char *collective_name(collective_kind kind);
 void forget_ldmatrix();
 
 void wgmma_compute(collective_kind kind, cuda_thread *lanes, site at);
-void wgmma_loaded(const cuda_thread *t); /* called after an ldmatrix of CUDA thread t */
-void wgmma_barrier(cuda_block *b);       /* called when all threads of the block have arrived at a barrier */
+void wgmma_loaded(const cuda_thread *t);
+void wgmma_barrier(cuda_block *b); /* called when all threads of the block have arrived at a barrier */
 void wgmma_block_begin(cuda_block *b);
 void wgmma_block_end(const cuda_block *b);
 
@@ -228,9 +228,9 @@ void *memory_alloc(size_t bytes, bool host);
 bool memory_free(void *p, bool host);
 bool memory_owns(const void *p, size_t bytes, bool host); /* true if one live allocation contains all bytes */
 bool memory_any(const void *p);                           /* true if p is in a live allocation */
-bool memory_freed(const void *p);                         /* true if p is in memory that was freed */
-bool memory_live(void *p, bool host);                     /* true if memory_alloc returned p, and p was not freed */
-void memory_open();                                       /* makes device memory accessible until memory_close */
+bool memory_freed(const void *p);
+bool memory_live(void *p, bool host); /* true if memory_alloc returned p, and p was not freed */
+void memory_open();                   /* makes device memory accessible until memory_close */
 void memory_close();
 void memory_hide(bool hidden); /* makes device memory inaccessible to a running kernel */
 void memory_watch();           /* installs the signal handler that explains memory faults of the calling CPU thread */

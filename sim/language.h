@@ -63,7 +63,7 @@ static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 static inline uint32_t __float_as_uint(float f) { return sim_bits<uint32_t>(f); }
 static inline float __uint_as_float(uint32_t u) { return sim_bits<float>(u); }
 static inline float __int_as_float(int i) { return sim_bits<float>(i); }
-/* Hex digit i of `s` selects byte i of the result among the bytes of y:x. Sign extension is not supported. */
+/* Sign extension is not supported. */
 static inline unsigned __byte_perm(unsigned x, unsigned y, unsigned s)
 {
     const uint64_t both = (uint64_t)y << 32 | x;

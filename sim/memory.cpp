@@ -1,7 +1,8 @@
-/* Device and pinned host memory. Every allocation has its own pages between two guard areas and ends as close to the
- * second guard area as 256-byte alignment allows. New memory is filled with NaN; very large allocations have zeros,
- * because untouched zero pages need no memory. Device memory is accessible only while a kernel or a copy runs: a fault
- * at the first access maps the allocation (SIGSEGV in a debugger). Freed memory stays unmapped. */
+/* Device and pinned host memory. Every allocation has its own pages between two guard areas. It ends as close to the
+ * second guard area as 256-byte alignment allows. New memory is filled with NaN. Very large allocations have zeros,
+ * because untouched zero pages need no memory. Device memory is accessible only while a kernel or a copy runs. The
+ * first access faults (SIGSEGV in a debugger), and the fault handler maps the allocation. Freed memory stays
+ * unmapped. */
 #include "inside.h"
 
 #include <map>
@@ -14,14 +15,14 @@ namespace sim {
 struct allocation {
     size_t bytes, pages; /* pages: total bytes of the pages between the guard areas */
     bool host, freed;
-    bool open;  /* mapped */
+    bool open;
     char *base; /* start of the first guard area */
     char *data;
 };
 static const size_t PAGE = 4096, ALIGN = 256, GUARD = 1 << 20; /* wrong row or image indices hit a guard area */
 static const size_t FILLED = (size_t)2 << 30;
 static std::map<uintptr_t, allocation> &all =
-    *new std::map<uintptr_t, allocation>;                                   /* key: end of the second guard area */
+    *new std::map<uintptr_t, allocation>; /* a key is the end of the second guard area */
 static std::vector<allocation *> &guarded = *new std::vector<allocation *>; /* live device memory */
 static spinlock lock;
 static int open_count;
@@ -178,7 +179,7 @@ static bool map_on_use(const char *p)
 }
 
 /* Handles memory faults. The first access to an allocation maps it. Another fault in a kernel ends the launch with a
- * report; a fault in host code ends the program with an explanation. */
+ * report. A fault in host code ends the program with an explanation. */
 
 static std::string explain(const void *p)
 {

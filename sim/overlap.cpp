@@ -1,7 +1,7 @@
 /* Launches that may begin before the previous launch has ended (KLAUNCH_AFTER on sm_90 and up). The simulator runs
  * launches one after another. ThreadSanitizer treats accesses before grid_dependency_wait() as concurrent with the
- * previous launch. Without ThreadSanitizer, device memory is unmapped until all threads of the
- * first blocks wait; only grid_early_load and cp_async16_early can read unmapped device memory. */
+ * previous launch. Without ThreadSanitizer, device memory is unmapped until all threads of the first blocks wait. Only
+ * grid_early_load and cp_async16_early can read unmapped device memory. */
 #include "inside.h"
 
 #include <fcntl.h>

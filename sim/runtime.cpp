@@ -131,7 +131,7 @@ cudaError_t launch(const launch_site &at, launch_mode mode, bool overlapping, di
     uint64_t n = (uint64_t)threads.x * threads.y * threads.z, all = (uint64_t)blocks.x * blocks.y * blocks.z;
     if (!n || !all || n > 1024 || threads.z > 64 || blocks.x > 0x7fffffff || blocks.y > 65535 || blocks.z > 65535)
         return cudaErrorInvalidConfiguration;
-    if (shared > device.shared_optin) return cudaErrorInvalidValue; /* the error of cudaFuncSetAttribute */
+    if (shared > device.shared_optin) return cudaErrorInvalidValue;
     uint64_t resident = std::min<uint64_t>(2048 / n, shared ? (device.shared_optin + 1024) / (shared + 1024) : 32);
     if (mode == COOPERATIVE && all > resident * (uint64_t)device.multiprocessors)
         return cudaErrorCooperativeLaunchTooLarge;
@@ -313,7 +313,7 @@ static bool copy_is_legal(const void *dst, const void *src, size_t bytes, cudaMe
     bool to_device = memory_owns(dst, bytes, false), from_device = memory_owns(src, bytes, false);
     bool to_any = memory_any(dst) && !memory_owns(dst, bytes, true),
          from_any = memory_any(src) && !memory_owns(src, bytes, true);
-    switch (kind) { /* a copy's host memory must not be device memory or exceed a pinned allocation */
+    switch (kind) { /* host memory must not be device memory, and must not exceed a pinned allocation */
     case cudaMemcpyHostToDevice: return to_device && !from_any;
     case cudaMemcpyDeviceToHost: return from_device && !to_any;
     case cudaMemcpyDeviceToDevice: return to_device && from_device;
@@ -339,8 +339,7 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpy
     if (!copy_is_legal(dst, src, bytes, kind)) return finish(cudaErrorInvalidValue);
     CUstream_st *s = stream_of(stream);
     if (!s) return finish(cudaErrorInvalidResourceHandle);
-    /* The driver reads pageable source memory before the copy call returns. Copies to pageable memory are
-     * synchronous. */
+    /* The driver reads pageable source memory before the copy call returns. */
     if (!memory_any(src) && !s->capture) {
         auto staged = std::make_shared<std::vector<char>>((const char *)src, (const char *)src + bytes);
         return finish(submit(stream, [=] { settle(), memcpy(dst, staged->data(), bytes); }));

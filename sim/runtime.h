@@ -1,6 +1,6 @@
 /* The part of the CUDA runtime API that the CUDA backend uses, on a simulated device. A host access to device memory,
- * or a kernel access outside of an allocation, ends with an explanation. A stream runs its work when the work is
- * enqueued or, with SIM=deferred, when a call waits for the work. */
+ * or a kernel access outside of an allocation, is reported. A stream runs its work when the work is enqueued or, with
+ * SIM=deferred, when a call waits for the work. */
 #ifndef SIM_RUNTIME_H
 #define SIM_RUNTIME_H
 
@@ -156,7 +156,6 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus *status);
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count); /* nodes: nullptr */
-/* used because cudaGraphInstantiate has different parameters before CUDA 12 */
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);

@@ -1,6 +1,6 @@
 /* Shared memory and asynchronous copies into it. The shared memory of a block is laid out as
  *   dynamic | red zone | array | red zone | array | red zone ...
- * and filled with 0xff (NaN as float and as bf16). ASan builds poison red zones; every build checks them when the block
+ * and filled with 0xff (NaN as float and as bf16). ASan builds poison red zones. Every build checks them when the block
  * ends. */
 #include "inside.h"
 
@@ -41,7 +41,6 @@ void arena_begin(cuda_block *b, size_t dynamic)
     poison(b->arena + dynamic, ARENA - dynamic);
 }
 
-/* Returns shared memory for a new array, after the last array and a red zone. */
 static unsigned char *place(cuda_block *b, size_t bytes, size_t align, site at)
 {
     size_t offset = (b->used + RED_ZONE + align - 1) / align * align;
@@ -93,7 +92,7 @@ const void *cluster_shared(const void *own, unsigned rank, size_t bytes, site at
     return other->arena + offset;
 }
 
-/* Returns array `index` in dynamic shared memory. The first thread that calls shared_take creates the array. */
+/* Returns array `index` in dynamic shared memory, which the first caller creates. */
 void *shared_take(unsigned *index, size_t bytes, site at)
 {
     cuda_block *b = static_cast<cuda_thread *>(self)->home;
@@ -147,8 +146,6 @@ void check_shared(const void *p, size_t bytes, const char *what, site at)
     if ((uintptr_t)p % bytes) fail(at, "%s: address %p is not %zu-byte aligned", what, p, bytes);
     if (c < b->arena || c + bytes > b->arena + ARENA) fail(at, "%s: address %p is not shared memory", what, p);
 }
-
-/* cp.async copies at once or, with SIM=lazy, when the thread waits; the destination is NaN until then. */
 
 bool copies_unfinished(const cuda_thread *t)
 {

@@ -1,6 +1,6 @@
-/* The kernel simulator: a .cu file compiled as C++ runs its kernels on the CPU, a fiber per CUDA thread, and reports
- * misuse with file, line, block and thread. kernels/dev/dev.cuh includes this header unless nvcc compiles the file. The
- * simulator reports some misuses of barriers and collectives that GPUs tolerate in practice.
+/* The kernel simulator. A .cu file compiled as C++ runs its kernels on the CPU, with a fiber per CUDA thread. Misuse is
+ * reported with file, line, block and thread. kernels/dev/dev.cuh includes this header unless nvcc compiles the file.
+ * The simulator reports some misuses of barriers and collectives that GPUs tolerate in practice.
  *
  * The environment variable SIM (words separated by spaces or commas) or sim::opt selects the mode:
  *   forward, reverse, random   order of threads, warps and blocks; each thread runs until it must wait
@@ -57,7 +57,7 @@ extern options opt;
 struct device_model {
     int count, major, minor, multiprocessors;
     size_t memory, shared_optin; /* bytes */
-    int driver;                  /* CUDA version of the driver, 13000 */
+    int driver;                  /* CUDA version of the driver, such as 13000 */
     cudaError_t trouble;         /* every API call fails with this error, as with a missing or old driver */
 };
 extern device_model device;
@@ -65,7 +65,7 @@ extern device_model device;
 const char *error(); /* the first report since clear(), or "" */
 void clear();        /* clears the reports, the device's sticky error and an injected failure */
 
-/* Fault injection: the k-th API call or launch from now (1: the next) fails with e. calls() counts API calls. */
+/* The k-th API call or launch from now fails with e. k = 1 is the next one. calls() counts API calls. */
 void fail_call(long k, cudaError_t e);
 long calls();
 size_t live_allocations();
@@ -80,7 +80,8 @@ struct launch_view {
 };
 extern bool (*watch)(const launch_view &);
 
-/* Bank conflicts of ldmatrix since clear(): the number of 8-row reads, and their additional cycles due to conflicts. */
+/* Bank conflicts of ldmatrix since clear(). `reads` counts reads of 8 rows. `conflicts` counts their additional
+ * cycles. */
 struct ldmatrix_count {
     unsigned long reads, conflicts;
 };
@@ -104,7 +105,7 @@ struct thread_view {
     unsigned lane;
     const block_view *block;
 };
-extern __thread thread_view *self; /* __thread, because thread_local would cost a function call per access */
+extern __thread thread_view *self; /* thread_local would cost a function call per access */
 
 struct launch_site {
     const char *kernel, *op, *file;
@@ -120,7 +121,7 @@ template <class F> static inline kernel_call call_of(const F &f)
     return {new F(f), [](void *what) { (*static_cast<F *>(what))(); },
             [](void *what) { delete static_cast<F *>(what); }};
 }
-/* Modes of a launch. In mode CLUSTERED, blocks with equal x and y form a cluster. */
+/* In mode CLUSTERED, blocks with equal x and y form a cluster. */
 enum launch_mode { SERIAL, COOPERATIVE, CLUSTERED };
 cudaError_t launch(const launch_site &at, launch_mode mode, bool overlapping, dim3 grid, dim3 block, size_t shared,
                    cudaStream_t stream, kernel_call body);
@@ -161,7 +162,7 @@ struct mma_in {
 /* An operand of wgmma. The operand is a matrix in shared memory or, if start is NULL, a fragment in registers. */
 struct wgmma_matrix {
     const unsigned char *start;
-    int next_k, next_mn; /* bytes from 8 values of k to the next 8; from 8 rows or columns to the next 8 */
+    int next_k, next_mn; /* byte strides between groups of 8 values of k, and between groups of 8 rows or columns */
     bool transposed;
     uint32_t fragment[4];
 };

@@ -91,7 +91,7 @@ cudaError_t submit(cudaStream_t stream, task t)
         s->front = {s->capture->nodes.size() - 1};
         return cudaSuccess;
     }
-    if (s == &null_stream) { /* the default stream and other blocking streams wait for each other */
+    if (s == &null_stream) {
         if (CUgraph_st *g = strict_capture()) {
             g->broken = true;
             return cudaErrorStreamCaptureImplicit;
@@ -193,7 +193,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     CUstream_st *s = stream_of(stream);
     if (!s || !is_event(event)) return finish(cudaErrorInvalidResourceHandle);
     CUstream_st *on = event->stream;
-    if (!on || on == s) return cudaSuccess; /* the event was never recorded, so there is nothing to wait for */
+    if (!on || on == s) return cudaSuccess;
     if (event->capture) {
         if (s->capture && s->capture != event->capture) return finish(cudaErrorStreamCaptureUnsupported);
         s->capture = event->capture;

@@ -33,7 +33,7 @@ template <class To, class From> static inline To sim_bits(From from)
     return to;
 }
 
-/* Rounds to nearest even; every NaN becomes 0x7fff, as on the device. */
+/* Rounds to nearest even. Every NaN becomes 0x7fff, as on the device. */
 struct __nv_bfloat16 {
     uint16_t bits;
     __nv_bfloat16() = default;

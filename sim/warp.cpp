@@ -53,7 +53,7 @@ template <int K, float (*HALF)(uint32_t pair, int half)> static void mma_m16n8(c
     multiply(m, lanes);
 }
 
-/* Counts bank conflicts: an ldmatrix reads the eight rows of a matrix together, but rows in equal banks one by one. */
+/* Counts bank conflicts. An ldmatrix reads eight rows together, but rows in equal banks one after another. */
 static void count_conflicts(const cuda_thread *row)
 {
     unsigned uses[32] = {0}, most = 0;
@@ -88,7 +88,7 @@ static void compute(collective_kind kind, cuda_thread *lanes, unsigned mask, sit
     unsigned votes = 0;
     switch (kind) {
     case SYNCWARP: break;
-    case SHUFFLE: /* a value from an inactive lane is undefined on the device, and NaN here */
+    case SHUFFLE: /* a value from an inactive lane is undefined on the device; the simulator returns NaN */
         for (unsigned l = 0; l < 32; l++) {
             if (!(mask >> l & 1)) continue;
             unsigned from = ((const shuffle_in *)lanes[l].in)->from % 32;

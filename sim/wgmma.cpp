@@ -9,13 +9,13 @@ enum { MOST_PRODUCTS = 16, MOST_COLUMNS = 128, MOST_SUMS = 128 /* per lane */, R
 
 struct wgmma_product {
     wgmma_matrix b, a[32];
-    int columns, first; /* number of columns; index of a lane's first accumulator */
+    int columns, first; /* `first` is the index of a lane's first accumulator */
 };
 enum wgmma_state { IDLE, BEGUN, COMMITTED };
 struct wgmma_warp {
     wgmma_state state;
     bool loaded;          /* the lane has called ldmatrix since wgmma_begin */
-    int values, products; /* number of accumulators per lane; number of wgmma in this batch */
+    int values, products; /* accumulators per lane; wgmma in this batch */
     unsigned made;        /* number of wgmma since the block began */
     float *sums[32];
     float value[32][MOST_SUMS];
@@ -23,7 +23,7 @@ struct wgmma_warp {
 };
 /* Arguments of a warpgroup's first warp, compared with those of the other warps. */
 struct wgmma_said {
-    unsigned number; /* number of the wgmma, counted from 1 */
+    unsigned number;
     site at;
     wgmma_matrix a, b;
     int columns, first;
@@ -55,7 +55,7 @@ static const unsigned char *unit_of_a(const wgmma_matrix &a, int row, int plane)
 {
     return a.start + plane * a.next_k + row / 8 * a.next_mn + row % 8 * 16;
 }
-/* Returns 16-byte unit i of operand B; each column has two units. */
+/* Returns 16-byte unit i of operand B. Each column has two units. */
 static const unsigned char *unit_of_b(const wgmma_matrix &b, int i, int columns)
 {
     if (b.transposed) return b.start + i % 16 / 8 * b.next_k + i / 16 * b.next_mn + i % 8 * 16;
@@ -131,7 +131,7 @@ static void agree(cuda_block *b, unsigned warp, unsigned number, const wgmma_in 
              s.at.line);
 }
 
-/* Computes a warp's wgmma; the last lane to arrive calls wgmma_compute for all lanes. */
+/* Computes a warp's wgmma. The last lane to arrive calls wgmma_compute for all lanes. */
 void wgmma_compute(collective_kind kind, cuda_thread *lanes, site at)
 {
     cuda_block *b = lanes->home;
@@ -222,7 +222,7 @@ void wgmma_loaded(const cuda_thread *t)
     if (t->home->wgmma) t->home->wgmma->warp[t->number / 32].loaded = true;
 }
 
-/* wgmma reads shared memory through the async proxy, so a store is visible to wgmma only after every thread has called
+/* wgmma reads shared memory through the async proxy. A store is visible to wgmma only after every thread has called
  * wgmma_publish() and a barrier. */
 
 void wgmma_publish()

@@ -8,7 +8,7 @@
 
 typedef struct {
     size_t all, left; /* `left` is the limit minus the used bytes that cannot be reclaimed */
-    char file[32];    /* name of the cgroup file with the limit */
+    char file[32];
     char group[160];
 } dg_cgroup_limit;
 

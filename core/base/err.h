@@ -52,7 +52,6 @@ dg_err dg_context(dg_err code, const char *format, ...) __attribute__((format(pr
 /* Returns this thread's last error message or "", valid until this thread's next dg_set_message. */
 const char *dg_message(void);
 
-/* Formats a warning and passes it to the process's warning handler. */
 void dg_warn(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
 
 /* Sets the process's warning handler, before other threads start. A NULL handler (the default) drops warnings. The text

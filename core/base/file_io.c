@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 /* A temporary file is called ".NAME.PID-N.dcgan-tmp". Every writer first tries ".NAME.0-1.dcgan-tmp", so that it finds
- * and removes the file of a killed writer. A writer holds a flock on its temporary file: the lock shows that the writer
- * is alive, even if process numbers are reused or belong to another container. */
+ * and removes the file of a killed writer. A writer holds a flock on its temporary file, because a PID does not
+ * identify a writer in another container. */
 static const char suffix[] = ".dcgan-tmp";
 
 static const dg_output_rule *output_rule;
@@ -113,7 +113,7 @@ static dg_err begin(writer *w, struct stat *old)
     return dg_fail(DG_IO, "%s: is write-protected; give another name, or make the file writable (chmod u+w)", w->path);
 }
 
-/* Removes a temporary file unless a living process is writing it; returns true if the file is gone. */
+/* Removes a temporary file unless a living process is writing it. Returns true if the file is gone. */
 static bool remove_dead(int dir, const char *name)
 {
     /* O_RDWR, because over NFS flock is a byte-range lock, which is exclusive only for a writer. */
@@ -162,8 +162,7 @@ static dg_err create(writer *w, const struct stat *old)
     return failed(w, "create a temporary file in the same directory");
 }
 
-/* Reserves disk space, so that a full disk is reported before anything is written. File systems that cannot reserve
- * space report a full disk during a write. */
+/* Reserves disk space, so that a full disk is reported before anything is written. */
 static dg_err reserve(writer *w)
 {
 #ifdef __linux__

@@ -1,4 +1,4 @@
-/* Atomic file writes: a file is written to a hidden temporary name in the same directory, fsynced and renamed, and the
+/* Atomic file writes. A file is written to a hidden temporary name in the same directory, fsynced and renamed. Then the
  * directory is fsynced. After a failure the old file is unchanged, and the temporary file is removed. The error message
  * has the path and, for a full disk, the needed and the free bytes. After a transient error, a new temporary file is
  * written. fsync is not repeated, because a failed fsync marks the pages clean (Rebello et al., ATC 2020). */
@@ -47,7 +47,7 @@ bool dg_may_pass(int error);
 typedef enum { DG_SAME_NO, DG_SAME_YES, DG_SAME_UNKNOWN } dg_same;
 dg_same dg_leads_to(int dir, const char *name, int fd);
 
-/* Syncs the open directory and returns 0, or -1 with errno. */
+/* Returns 0, or -1 with errno. */
 int dg_sync_directory(int dir);
 
 /* Removes the temporary files that killed runs left in the open directory. */

@@ -13,10 +13,12 @@ typedef struct {
 
 void dg_memory_limit_read(dg_memory_limit *out);
 
-/* Returns "; ulimit -v allows 200.0 MB, of which 12.1 MB are left" if a limit makes malloc fail, else "". */
+/* Returns a note such as "; ulimit -v allows 200.0 MB, of which 12.1 MB are left" if a limit makes malloc fail, else
+ * "". */
 const char *dg_memory_limit_note(char *out, size_t size);
 
-/* Returns "; ulimit -u allows this user 100 tasks" if a limit may have prevented a new thread, else "". */
+/* Returns a note such as "; ulimit -u allows this user 100 tasks" if a limit may have prevented a new thread, else
+ * "". */
 const char *dg_thread_limit_note(char *out, size_t size);
 
 /* Returns the number of threads for compute-bound work, 1 to 1024. OMP_NUM_THREADS, if set, determines the number.

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 typedef struct {
-    char *text; /* malloc'd text with a final NUL, which the caller frees after dg_memory_close */
+    char *text; /* malloc'd, with a final NUL; the caller frees it after dg_memory_close */
     size_t bytes, room;
     bool exhausted;
 } dg_memory_file;

@@ -9,7 +9,7 @@ void dg_normal4(float out[4], uint64_t seed, uint64_t subsequence, uint64_t bloc
     dg_philox(word, seed, subsequence, block);
     const float unit = 0x1p-32f, turn = 0x1p-32f * 6.2831855f;
     for (int i = 0; i < 4; i += 2) {
-        /* Explicit fmaf makes the result independent of the compiler's contraction of expressions. */
+        /* fmaf, because compilers differ in whether they contract a * b + c */
         float u = fmaf((float)word[i], unit, unit / 2);
         float v = fmaf((float)word[i + 1], turn, turn / 2);
         float s = sqrtf(-2.0f * logf(u));

@@ -14,13 +14,13 @@ enum { DG_SHELL_ROOM = 4 * 4096 + 16 };
 /* Writes `text` to out as one word of a shell command, or "WORD" if out (size bytes) is too small. Returns out. */
 char *dg_shell_quote(char *out, size_t size, const char *text);
 
-/* Like dg_shell_quote, for a file name: adds ./ before a leading dash, so that the name is not an option. */
+/* Like dg_shell_quote, but adds ./ before a leading dash, so that the file name is not an option. */
 char *dg_shell_path(char *out, size_t size, const char *path);
 
 /* Writes `text` to out as a quoted Python string, with bytes that are not UTF-8 as in os.fsdecode. Returns out. */
 char *dg_python_quote(char *out, size_t size, const char *text);
 
-/* Returns the program's name quoted for a shell command; "dcgan" until main sets it. */
+/* Returns the program's name, quoted for a shell command. The name is "dcgan" until main sets it. */
 const char *dg_program(void);
 void dg_set_program(const char *argv0);
 

@@ -15,7 +15,7 @@ static inline void dg_sort(double *value, int n)
     if (n) qsort(value, (size_t)n, sizeof *value, dg_ascending);
 }
 
-/* Sorts n >= 1 values in ascending order and returns their median. */
+/* Requires n >= 1. */
 static inline double dg_sort_median(double *value, int n)
 {
     dg_sort(value, n);

@@ -1,5 +1,5 @@
 /* Checks that OpenMP can start its threads, because OpenMP's runtime ends the program if a thread cannot start. The
- * error DG_DEVICE reports how many threads are possible. Later calls with the same or fewer threads skip the check. */
+ * error DG_DEVICE reports how many threads are possible. Later calls with no more threads skip the check. */
 #ifndef DG_TEAM_H
 #define DG_TEAM_H
 

@@ -1,4 +1,3 @@
-/* The table of activations. */
 #include "core/plan/act.h"
 
 #define X(NAME, word, onnx, flops, dx_flops, factor, from_y, fused) \

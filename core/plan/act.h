@@ -34,7 +34,6 @@ typedef struct {
 } dg_act_info;
 extern const dg_act_info dg_acts[DG_ACT_KINDS];
 
-/* Returns the activation's slope for z < 0, or NaN if the activation is not piecewise linear. */
 static inline double dg_act_factor(dg_act act, double slope)
 {
     switch (act) {

@@ -13,8 +13,7 @@
 struct dg_plan;
 struct dg_machine;
 
-/* Streams of a device. A stream runs its work in order, and different streams run concurrently. Ops, put() and get()
- * use stream DG_COMPUTE. */
+/* Streams of a device. Ops, put() and get() use stream DG_COMPUTE. */
 typedef enum { DG_COMPUTE, DG_COPY, DG_STREAMS } dg_stream;
 enum {
     DG_EVENT_METRICS,                        /* two events of ring_reader.h */
@@ -34,7 +33,7 @@ struct dg_backend {
     int threads;
     bool queues; /* run() returns before its work is done */
 
-    dg_err (*memory)(dg_backend *, size_t *free, size_t *total); /* bytes for alloc */
+    dg_err (*memory)(dg_backend *, size_t *free, size_t *total);
     dg_err (*alloc)(dg_backend *, size_t bytes, void **mem);
     void (*release)(dg_backend *, void *mem);
     dg_err (*put)(dg_backend *, void *dst, const void *host, size_t bytes);
@@ -63,7 +62,7 @@ struct dg_backend {
     dg_err (*fuse)(dg_backend *, struct dg_plan *);
 
     dg_err (*run)(dg_backend *, struct dg_plan *);
-    /* runs the plan n times; if run_many is NULL, the caller calls run n times */
+    /* if run_many is NULL, the caller calls run n times */
     dg_err (*run_many)(dg_backend *, struct dg_plan *, int n);
     dg_err (*run_op)(dg_backend *, const dg_op *, double *ms); /* waits for the op; ms may be NULL */
     /* waits for the launch; NULL if the backend has no launches */
@@ -111,8 +110,8 @@ typedef struct {
     char why_not[200];
 } dg_cuda_device;
 
-/* Writes at most `room` of the machine's GPUs to out and returns their number. If the number is 0, *why is the reason
- * in one sentence, valid until the next call. */
+/* Writes at most `room` of the machine's GPUs to out and returns their number. If the number is 0, *why is a sentence
+ * with the reason, valid until the next call. */
 int dg_cuda_devices(dg_cuda_device *out, int room, const char **why);
 
 #endif

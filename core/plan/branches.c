@@ -68,7 +68,7 @@ static dg_err find_ranges(const branches *b, int number, int first, int count)
     for (int i = first; i < first + count; i++) {
         const dg_op *op = &p->op[i];
         add_op(b, number, i, false);
-        for (int k = 0; k < DG_MAX_OPERANDS; k++) { /* a launch reads the inputs of operands that it recomputes */
+        for (int k = 0; k < DG_MAX_OPERANDS; k++) {
             const int factors = op->operand[k].factors;
             if (op->operand[k].from) add_op(b, number, op->operand[k].from - 1, true);
             if (factors) add(b, number, factors, 0, p->arena->row[factors].bytes, true);

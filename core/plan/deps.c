@@ -65,7 +65,7 @@ static void find_writers(dg_deps *d)
 {
     for (int i = 0; i < d->ops * DG_MAX_OPERANDS; i++) d->writer[i] = -1;
     for (int r = 0; r < d->rows; r++) {
-        int last = -1, before = -1; /* the last op that wrote the tensor, and the writer before it */
+        int last = -1, before = -1;
         for (int n = d->of_row[r]; n < d->of_row[r + 1]; n++) {
             const dg_access *a = &d->access[d->by_row[n]];
             if (!a->beyond) d->writer[a->op * DG_MAX_OPERANDS + a->operand] = last == a->op ? before : last;

@@ -21,7 +21,7 @@ enum {
 enum { DG_FUSIONS(X) DG_FUSE_NONE = 0, DG_FUSE_ALL = (1u << DG_FUSE_KINDS) - 1, DG_FUSE_OPS = DG_FUSE_overlap - 1 };
 #undef X
 
-const char *dg_fusion_name(int i); /* NULL past the last */
+const char *dg_fusion_name(int i); /* NULL after the last fusion */
 const char *dg_fusion_help(int i);
 /* Parses a list of fusions such as "all", "none", "convs,update" or "-update" (all but update). Returns false for an
  * unknown word. */

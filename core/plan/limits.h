@@ -11,10 +11,10 @@
 typedef struct {
     const char *name;
     dg_role role;
-    const dg_row *row[2]; /* the operand's tensor in the plans of the reference backend and of the tested backend */
+    const dg_row *row[2]; /* the operand's tensor in the reference plan and in the tested plan */
     size_t bytes, count;  /* bytes of the tensor; number of compared values, 0 if all bytes must be equal */
     void *before, *want, *got;
-    void *weight;  /* for weighed ops (op_info.h): the op's result for the absolute values of its inputs */
+    void *weight;  /* the op's result for the absolute values of its inputs, for weighed ops (op_info.h) */
     double *limit; /* for results: the allowed difference of each value */
 } dg_check_operand;
 

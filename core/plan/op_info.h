@@ -13,7 +13,7 @@ typedef enum { DG_IN = 1, DG_OUT = 2, DG_INOUT = 3, DG_SCRATCH = 4 } dg_role;
 
 typedef enum {
     DG_REAL,
-    DG_NUMBER, /* a single real */
+    DG_NUMBER,
     DG_BYTE,
     DG_INDEX,
     DG_ONE_STEP,
@@ -67,7 +67,7 @@ typedef struct dg_op_info {
      * variant in the list that supports the shape is used. */
     const dg_variant *variants[DG_MAX_VARIANTS + 1];
     /* Computes the limit of every result (core/plan/limits.h). If `weighed` is set, the limits are relative to the op's
-     * result for its inputs' absolute values, as sums of products require. */
+     * result for the absolute values of its inputs. */
     dg_err (*limits)(const struct dg_op_values *v);
     bool weighed;
     double roundings; /* roundings per result, for dg_limits_relative; 0: results must have equal bits */
@@ -77,7 +77,7 @@ typedef struct dg_op_info {
  * with the static descriptions of kernels/ops/ops.h. */
 void dg_ops_use(const dg_op_info *const info[DG_OP_KINDS]);
 
-/* Returns the description of an op kind. The description is empty for DG_OP_KINDS and before dg_ops_use. */
+/* Returns an empty description for DG_OP_KINDS and before dg_ops_use. */
 const dg_op_info *dg_op_info_of(dg_op_kind kind);
 
 const char *dg_op_kind_name(dg_op_kind kind);

@@ -1,6 +1,6 @@
-/* The ops of plans. The list DG_OPS defines all ops; macros derive the enum, names, prototypes and dispatch from it.
+/* The ops of plans. The list DG_OPS defines all ops. Macros derive the enum, names, prototypes and dispatch from it.
  *
- * Conventions. `real` is float or double, chosen when the backend is opened; void pointers point to real unless stated
+ * Conventions. `real` is float or double, chosen when the backend is opened. Void pointers point to real unless stated
  * otherwise. An op overwrites its outputs and never adds to them. Shapes are NHWC. dg_plan_bind() sets the pointers.
  * Ops never fail, because planning refuses invalid ops. An op's results do not depend on the number of threads. */
 #ifndef DG_OPS_H
@@ -83,7 +83,7 @@ typedef struct {
     double eps;
 } dg_norm_frozen_args;
 
-/* Batch norm and activation. act is piecewise linear (dg_act_is_linear); y may be x, and dx may be dy.
+/* Batch norm and activation. act is piecewise linear (dg_act_is_linear). y may be x, and dx may be dy.
  *   `norm_act` writes y = act(gamma * xhat + beta), where xhat = (x - mean) * rstd.
  *   `norm_act_dx` first computes g = dy * act'(gamma * xhat + beta).
  *   `norm_act_dx` writes dbeta = sum g and dgamma = sum g * xhat over all groups, unless both are NULL.
@@ -113,7 +113,8 @@ typedef struct {
     double slope;
 } dg_act_args;
 
-/* `bias_act` writes y = act(x + b[c]); y may be x. `bias_act_dx` writes dx = dy * act', with act' from y; dx may be dy.
+/* `bias_act` writes y = act(x + b[c]), and y may be x. `bias_act_dx` writes dx = dy * act', and dx may be dy. act' is
+ * computed from y.
  * `bias_act_dx` also writes db[c] = the sum of dx, in an order that depends only on the shape.
  * Shapes: x, y, dx, dy (N, H, W, C); b, db (C); db may be NULL. */
 typedef struct {
@@ -127,7 +128,7 @@ typedef struct {
     double slope;
 } dg_bias_act_args;
 
-/* Op `add` computes y = act(a + b), n values; y may be a or b. The gradient of `add` is act_dx. `add` also adds the two
+/* Op `add` computes n values y = act(a + b). y may be a or b. The gradient of `add` is act_dx. `add` also adds the two
  * gradients of a tensor that two ops read. */
 typedef struct {
     void *y;
@@ -182,8 +183,8 @@ typedef struct {
  * be the largest logit of a row, and q_c = (1 - s) [c == label] + s / C.
  *   Softmax is p_c = exp(l_c - m) / sum exp(l - m), and dlogit = (p - q) / N.
  *   `each` stores the loss of each row, log sum exp(l - m) - sum_c q_c (l_c - m).
- * The loss is the mean of `each`, summed in double in index order. Metric `right` is the accuracy; of equal largest
- * logits the first is the prediction. If a row has a NaN or its largest logit is infinite, its loss is NaN and its
+ * The loss is the mean of `each`, summed in double in index order. Metric `right` is the accuracy. Of equal largest
+ * logits, the first is the prediction. If a row has a NaN or its largest logit is infinite, its loss is NaN and its
  * prediction wrong.
  * Writes ring[step % DG_RING].value[loss] and .value[right] if ring is not NULL. If label is NULL, only p is written.
  * Shapes: logit (N, C); label (N), 0 to C - 1, or NULL; dlogit, p (N, C), each (N) and ring (DG_RING) may be NULL. */
@@ -202,7 +203,7 @@ typedef struct {
     int loss, right;
 } dg_softmax_args;
 
-/* Adam over flat memory (Kingma & Ba 2015); eps is outside the bias correction as in torch.optim.Adam.
+/* Adam over flat memory (Kingma & Ba 2015). eps is outside the bias correction as in torch.optim.Adam.
  *   Moments: m = m + (1-b1)(g-m) and v = b2 v + (1-b2) g g, b2 = state->beta2.
  *   Weights: p = p - lr/(1-b1^t) * m / (sqrt(v)/sqrt(1-b2^t) + eps), where t = step + 1.
  * Writes the number of updated weights that are not finite to ring[...].value[bad]. */
@@ -340,7 +341,7 @@ typedef enum { DG_MATH_FP32, DG_MATH_BF16, DG_MATH_FP16 } dg_math;
 /* How an op is launched: a variant of the op (variant.h) and launch parameters. CPUs use only the variant. */
 typedef struct {
     const struct dg_variant *variant;
-    const char *why; /* source of the variant: "default", "--conv", "tuning.ini:12" */
+    const char *why; /* source of the variant, such as "default", "--conv" or "tuning.ini:12" */
     int block;
     int tile_m, tile_n; /* pixels and channels that a block computes; 0: no tile */
     int stages;
@@ -354,10 +355,10 @@ typedef struct {
     const char *wrong; /* name of an operand that was set although the op lacks it, or NULL */
     dg_tune tune;
     struct {
-        int row;        /* index of the operand's tensor in the arena, -1: unused (the pointer stays NULL) */
+        int row;        /* index of the operand's tensor in the arena, or -1 if the operand is unused */
         int64_t offset; /* index of the operand's first element in the tensor */
-        int from;       /* fused: 1 + number of the op that a launch recomputes to get this operand; 0: none */
-        int factors;    /* fused: index of the tensor with the rounded operand (fused.h); 0: none */
+        int from;       /* 1 + number of the op that a fused launch recomputes for this operand, or 0 */
+        int factors;    /* index of the tensor with the rounded operand (fused.h), or 0 */
     } operand[DG_MAX_OPERANDS];
     union {
         dg_conv_args conv;

@@ -13,7 +13,7 @@
  *   DG_GAN_PAIRS has loss = mean(softplus(-target e)) / 2, dlogit_i = -target sigmoid(-target e_i) / n.
  * DG_GAN_AVERAGE and DG_GAN_PAIRS have low = -1 and compute half of a relativistic loss (Jolicoeur-Martineau 2019). A
  * second op computes the other half: `logit` and `other` are exchanged, and `target` is negated. dlogit is the gradient
- * of the sum of both halves; if `both` is set, loss is the sum of both halves. Metric prob is from 0 to 1:
+ * of the sum of both halves. If `both` is set, loss is the sum of both halves. Metric prob is from 0 to 1:
  * mean(sigmoid(l)) for DG_GAN_CROSS, mean(sigmoid(e)) for DG_GAN_PAIRS, mean(clamp((d + 1) / 2, 0, 1)) for
  * DG_GAN_AVERAGE, else mean(clamp((l - low) / (1 - low), 0, 1)). Sums are in double and index order.
  * Writes ring[step % DG_RING].value[loss] and .value[prob].
@@ -104,7 +104,7 @@ typedef struct {
     int r1, r2;
 } dg_penalty_args;
 
-/* Spectral norm of weights (Miyato et al. 2018), with |.| the Euclidean norm. W is w as a matrix, one row per filter; u
+/* Spectral norm of weights (Miyato et al. 2018), with |.| the Euclidean norm. W is w as a matrix, one row per filter. u
  * and v approximate the first singular vectors of W. If `iterate` is set, `spectral` first updates u and v in place:
  *   v = W^T u / max(|W^T u|, eps), then u = W v / max(|W v|, eps).
  *   `spectral` writes sigma = u^T W v and wn = W / sigma. wn is not finite if all weights are 0.

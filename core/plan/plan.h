@@ -3,7 +3,7 @@
  *
  * Several plans (full batch, short last batch, samples) share one arena. Persistent tensors are stored once, at the
  * beginning of the arena: weights, gradients, moments and running statistics of each network, and the step state. Work
- * tensors follow the persistent tensors; work tensors of different plans share memory.
+ * tensors follow the persistent tensors. Work tensors of different plans share memory.
  *
  * A work tensor occupies its bytes from the first to the last op that uses it. Tensors whose lifetimes do not overlap
  * may share memory. First fit places the largest tensor first. Tensors of kind DG_OUTSIDE (the dataset and its
@@ -37,7 +37,7 @@ typedef struct {
     int plan;
     bool keep;     /* DG_WORK: the host writes the tensor before the plan runs, or reads it afterwards */
     bool absent;   /* DG_WORK: no launch stores the tensor, so it has no memory in the arena */
-    bool rounded;  /* DG_WORK: a tensor of type fp32 is stored as bf16 (fused.h) */
+    bool rounded;  /* DG_WORK: the fp32 tensor is stored as bf16 (fused.h) */
     void *outside; /* DG_OUTSIDE: the tensor's memory */
 } dg_row;
 
@@ -73,9 +73,9 @@ typedef struct dg_plan {
     dg_op nowhere;   /* dg_plan_add returns this op when memory runs out */
     dg_arena *arena; /* shared, not owned */
     int id;
-    dg_launch *launch; /* the launches of all ops, in order; launch is NULL if the backend does not fuse */
+    dg_launch *launch; /* launches of all ops in order; NULL if the backend does not fuse */
     int launches;
-    int row_counters; /* tensor with the counters of fused launches, -1: none */
+    int row_counters; /* index of the tensor with the counters of fused launches, or -1 */
     bool branches;    /* independent launches may run concurrently (branches.h) */
     void *captured;
 } dg_plan;
@@ -99,7 +99,7 @@ dg_err dg_arena_place(dg_arena *a, dg_plan *const *plans, int n, dg_backend *b);
 dg_err dg_arena_alloc(dg_arena *a, dg_backend *b);
 void dg_arena_free(dg_arena *a, dg_backend *b);
 
-/* Sets the pointers in every op's arguments, to NULL for absent tensors. */
+/* Sets the pointers in the arguments of every op. Pointers to absent tensors are NULL. */
 dg_err dg_plan_bind(dg_plan *p);
 void dg_plan_free(dg_plan *p);
 

@@ -25,7 +25,7 @@ bool dg_factors_written(const dg_plan *p, int row)
 }
 
 /* A fused update has two kernels and one kernel per operand that must be rounded. The first of the two computes partial
- * sums of all weight gradients; the second adds the partial sums and runs Adam. */
+ * sums of all weight gradients. The second adds the partial sums and runs Adam. */
 int dg_launch_kernels(const dg_plan *p, const dg_launch *l)
 {
     int kernels = l->kind == DG_LAUNCH_UPDATE ? 2 : 1;

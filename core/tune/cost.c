@@ -44,7 +44,7 @@ const char *dg_limit_name(dg_limit l)
     return name[l];
 }
 
-/* Data-centre GPUs have one fp64 lane per two fp32 lanes; other GPUs have two fp64 lanes per multiprocessor. */
+/* Data-centre GPUs have one fp64 lane per two fp32 lanes. Other GPUs have two fp64 lanes per multiprocessor. */
 static bool has_fp64(const dg_machine *m) { return m->arch == 80 || m->arch == 90 || m->arch == 100; }
 
 /* Returns the clock rate in GHz that follows from the measured or published fp32 rate. */
@@ -59,7 +59,7 @@ static int resident(const dg_counted *c, const dg_machine *m)
     return c->resident * c->threads > threads ? threads / c->threads : c->resident;
 }
 
-/* Time in us of each pipe on the multiprocessor with the most work. */
+/* Times in us on the multiprocessor with the most work. */
 typedef struct {
     double issue, pipe, l1, tensor, block, l2, memory;
 } times;

@@ -21,7 +21,7 @@ typedef struct dg_cost_part {
     int kernel;
     double blocks;
     double steps, most; /* steps of the main loop in an average block, and in the longest block */
-    double rest;        /* factor of dg_counted.rest: the fraction of a tile, of images or of weights in a block */
+    double rest; /* factor of dg_counted.rest: the fraction of a tile, the images or the weights that a block has */
     const struct dg_counted *counted; /* counts of this kind of block; NULL before the first look-up */
     double merged;                    /* number of partial sums that the last block adds */
 } dg_cost_part;

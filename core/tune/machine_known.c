@@ -32,7 +32,7 @@ static const gpu list[] = {
 
 /* Unpublished constants. An empty kernel in a CUDA graph takes 1.1 to 1.3 us (PyTorch issue 161104). In published
  * measurements, L2 gives each multiprocessor about 24 bytes per clock. Memory reaches 90% of its published bandwidth.
- * The clock rate under load is 1755 MHz instead of the boost clock of 1980 MHz. */
+ * The clock rate of an H100 under load is 1755 MHz instead of the boost clock of 1980 MHz. */
 #define LAUNCH_US 1.3
 #define CACHE_BYTES_A_CLOCK 24
 #define MEMORY 0.9

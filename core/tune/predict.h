@@ -36,8 +36,8 @@ typedef struct {
 dg_prediction dg_predict_cpu(const dg_op *op, double bytes, const dg_machine *m);
 dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m);
 
-/* Returns a convolution's predicted time in us on an H100, which decides the tile if no tuning row does. Every GPU uses
- * the times of the H100, so that all GPUs use equal tiles and sum in one order. */
+/* Returns a convolution's predicted time in us on an H100. Without a tuning row, this time decides the tile on every
+ * GPU, so that all GPUs use equal tiles and sum in one order. */
 double dg_rule_us(const dg_op *op);
 
 #endif

@@ -4,7 +4,7 @@
 #include "core/base/math.h"
 #include "core/tune/conv_tiles.h"
 
-/* Fraction of the peak rate that CPU variant `direct` reaches; inner loops of wide layers reach 0.90 to 0.95. */
+/* Fraction of the peak rate that CPU variant `direct` reaches. Inner loops of wide layers reach 0.90 to 0.95. */
 #define DIRECT 0.85
 /* Fraction of the peak rate that grouped convolutions reach. With AVX-512, 16 channels per group and batch size 16, the
  * measured fractions are 0.82 to 0.98. Weight gradients, which add partial sums, reach 0.35 to 0.74. */

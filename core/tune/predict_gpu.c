@@ -5,19 +5,19 @@
 
 #include "core/plan/work.h"
 
-/* Returns the fraction of the peak rate that the inner loop reaches: 3/4 with 8 x 8 results per thread, 1/4 with one. A
+/* Returns the fraction of the peak rate that the inner loop reaches, such as 3/4 with 8 x 8 results per thread. A
  * thread reads about 2 sqrt(outputs) operands from shared memory for `outputs` products. */
 static double inner_loop(double outputs) { return 1 / (1 + 2.6 / sqrt(outputs)); }
 
 /* Returns the fraction of the peak rate that `warps` warps per multiprocessor reach, such as 2/3 with four warps. */
 static double hidden(double warps) { return warps / (warps + 2); }
 
-/* Efficiency of mma.sync: a warp with 64 x 32 results multiplies half of the time and reads operands half of the
+/* Efficiency of mma.sync. A warp with 64 x 32 results multiplies half of the time and reads operands half of the
  * time. */
 #define MMA 0.5
 
-/* Efficiency of wgmma, relative to m->bf16, the rate of mma.sync. Tensor cores limit the rate of tiles of at least
- * 64 x 64; shared memory limits the rate of smaller tiles. */
+/* Efficiency of wgmma, relative to m->bf16, the rate of mma.sync. Tensor cores limit the rate of tiles of at least 64 x
+ * 64. Shared memory limits the rate of smaller tiles. */
 #define WGMMA (0.9 / DG_MMA_ON_HOPPER)
 
 static double least(double a, double b) { return a < b ? a : b; }

@@ -90,7 +90,7 @@ static dg_op_kind kind_of(const char *name, size_t length)
 
 enum { LARGEST = 1 << 30 };
 
-/* Parses one word of a tuning row's shape, such as C=64, into op. `seen` has one bit per parsed field. */
+/* Parses a word such as C=64 into op. `seen` has one bit per parsed field. */
 static const char *shape_word(dg_op *op, const char *word, unsigned *seen)
 {
     static const char *const wrong = "a shape consists of words NAME=NUMBER, such as N=64";
@@ -232,7 +232,7 @@ static void parse_row(reader *r, char *text)
     while (!why && (word = strtok_r(NULL, " \t\r", &save))) why = tune_word(&tune, word);
     if (!why && !(tune.variant = dg_variant_find(op.kind, variant)))
         why = dg_variant_no(DG_MSG("tune-no-variant", "%s has no variant %s"), dg_op_kind_name(op.kind), variant);
-    /* a tuning row of another architecture is checked only for properties that do not depend on the device */
+    /* a row of another architecture is checked only for properties that do not depend on the device */
     const bool elsewhere = r->arch && r->arch != r->gpu->arch;
     const dg_precision *p = r->precision;
     const dg_gpu gpu = {elsewhere ? r->arch : r->gpu->arch, elsewhere ? SIZE_MAX : r->gpu->shared,

@@ -74,7 +74,6 @@ dg_err dg_tune_file_row(dg_tune_file *f, const char *section, const char *text)
     return DG_OK;
 }
 
-/* Checks that dg_tune_parse accepts every row of a tuning file, for any device. */
 static dg_err check_text(const char *text, const char *path)
 {
     const dg_gpu any = {.shared = SIZE_MAX};

@@ -30,8 +30,7 @@ const char *dg_variant_no(const char *format, ...) __attribute__((format(printf,
 
 bool dg_variant_aligned(const dg_op *op, dg_type real);
 
-/* The function dg_variant.check of variants with one thread per value. A block has 256 threads unless t sets a
- * number. */
+/* The check function of variants with one thread per value. A block has 256 threads unless t sets a number. */
 const char *dg_variant_check_sweep(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu);
 
 #endif
