@@ -84,7 +84,7 @@ __attribute__((unused)) static int blob_load(blob *b, const char *path)
     return fclose(f);
 }
 
-/* Deterministic noise: byte i of stream `seed`. resize_expected.h has expected results for this noise. */
+/* Returns byte i of the deterministic noise `seed`. resize_expected.h has expected results for this noise. */
 __attribute__((unused)) static uint8_t noise_byte(uint32_t seed, uint32_t i)
 {
     uint32_t v = (i + 1) * 2654435761u ^ seed * 2246822519u;
@@ -282,7 +282,6 @@ __attribute__((unused)) static jpeg_spec jpeg_grey(int W, int H, int quality)
     return (jpeg_spec){W, H, 1, JCS_GRAYSCALE, JCS_GRAYSCALE, .quality = quality};
 }
 
-/* Number of JPEG codings (baseline, progressive ...) that jpeg_coded() supports. */
 enum { JPEG_CODINGS = 4 };
 __attribute__((unused)) static jpeg_spec jpeg_coded(jpeg_spec s, int coding, int restart)
 {
@@ -398,7 +397,7 @@ __attribute__((unused)) static void jpeg_add_exif(blob *jpeg, blob tiff)
     blob_put(&app, (const uint8_t[]){0xff, 0xe1, (uint8_t)(n >> 8), (uint8_t)n}, 4);
     blob_put(&app, "Exif\0\0", 6);
     blob_put(&app, tiff.data, tiff.bytes);
-    blob_insert(jpeg, 2, app.data, app.bytes); /* after the marker SOI */
+    blob_insert(jpeg, 2, app.data, app.bytes);
     blob_free(&app);
     blob_free(&tiff);
 }

@@ -12,7 +12,6 @@ extern "C" {
 }
 #endif
 
-/* A named dimension with its value, for ops that have this dimension. */
 typedef struct {
     const char *word;
     int64_t value;
@@ -43,7 +42,7 @@ static inline const char *shape_set(dg_op *op, dg_op_kind kind, const shape_valu
 static inline const char *shape_any(dg_op *op, dg_op_kind kind, void *somewhere)
 {
     const bool images = kind == DG_OP_gather || kind == DG_OP_augment || kind == DG_OP_augment_dx;
-    const int C = images ? 4 : 20; /* images have at most 4 channels */
+    const int C = images ? 4 : 20;
     const shape_value values[] = {{"N", 8}, {"H", 7}, {"W", 6}, {"C", C},    {">", 12},    {"groups", 2},
                                   {"K", 3}, {"S", 2}, {"P", 1}, {"n", 6400}, {"batch", 3}, {"each", 840}};
     const char *const wrong = shape_set(op, kind, values, (int)(sizeof values / sizeof *values));

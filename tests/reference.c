@@ -211,7 +211,7 @@ void dg_ref_sgd(const dg_update_args *a) { update(DG_OP_sgd, a); }
 void dg_ref_adagrad(const dg_update_args *a) { update(DG_OP_adagrad, a); }
 void dg_ref_adadelta(const dg_update_args *a) { update(DG_OP_adadelta, a); }
 
-/* Returns value i of a dataset record; a value has `cell` bytes. */
+/* Returns value i of a dataset record whose values have `cell` bytes. */
 static double value_of(const dg_gather_args *a, const uint8_t *record, int i, int cell)
 {
     double wide;
@@ -313,7 +313,7 @@ static void meanpool(const dg_pool_args *a, bool backward)
 void dg_ref_meanpool(const dg_pool_args *a) { meanpool(a, false); }
 void dg_ref_meanpool_dx(const dg_pool_args *a) { meanpool(a, true); }
 
-/* Resampling, one term at a time: each pixel of the smaller image has terms with 4 x 4 pixels of the larger image. */
+/* Resamples one term at a time. Each pixel of the smaller image has terms with 4 x 4 pixels of the larger image. */
 static void resample(const dg_resample_args *a, bool up)
 {
     static const double filter[] = {1, 3, 3, 1};

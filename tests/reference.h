@@ -38,8 +38,8 @@ const char *dg_case_note(const void *result, size_t bytes);
  * is too large. */
 bool dg_case_open(int i, int threads, dg_backend **b);
 
-/* Returns how slow ops are: 0 on real hardware, 1 in the CUDA simulator, 2 in the simulator with a sanitizer. Slow
- * tests use fewer and smaller cases. */
+/* Returns 0 on real hardware, 1 in the CUDA simulator, and 2 in the simulator with a sanitizer. Slow tests use fewer
+ * and smaller cases. */
 int dg_case_slowness(void);
 
 /* Adds operands and attributes from tests/kernels/ops/op_rows.h to `op`, of which only the shape is set. `expected` has
@@ -49,7 +49,7 @@ void dg_any_make(dg_op *op, dg_op *expected);
 /* Returns a copy of `op` with its own outputs, initialised with the values of op's outputs. */
 dg_op dg_any_own(const dg_op *op);
 
-/* True if all outputs of `got` are within the op's tolerance; prints wrong outputs. */
+/* True if all outputs of `got` are within the op's tolerance. Prints wrong outputs. */
 bool dg_any_right(const dg_backend *b, const dg_op *got, const dg_op *expected, const char *name);
 
 /* Returns half the distance between 1 and the next number of backend b's type. */

@@ -13,7 +13,7 @@ void **dg_ref_pointer(const dg_op *op, int i)
     return (void **)(void *)((char *)(uintptr_t)&op->u + dg_operands(op->kind, &n)[i].member);
 }
 
-/* Returns the number of entries of perm, or of bytes of data, up to the last entry or record that the op reads. */
+/* Returns the number of entries of perm, or of bytes of data, that the op may read. */
 static size_t count_anywhere(const dg_op *op, const char *name)
 {
     const dg_gather_args *a = &op->u.gather;
@@ -90,7 +90,7 @@ typedef struct {
     size_t count, bytes, off, all; /* number of values, bytes, offset in the allocation, bytes of the allocation */
     bool real, input, output;
     void *block;
-    unsigned char *image; /* the allocation before the op runs: guard, offset, operand, guard */
+    unsigned char *image; /* guard, offset, operand and guard before the op runs */
 } twin;
 enum { FILL = 0xA5 };
 

@@ -4,7 +4,7 @@
 
 #include "core/plan/ops.h"
 
-/* Returns a convolution without operands; Ho and Wo are computed from the other dimensions. */
+/* Returns a convolution without operands, and computes its Ho and Wo. */
 dg_conv_args dg_ref_conv_shape(int N, int H, int W, int Ci, int Co, int K, int S, int P);
 
 /* Runs conv_fwd, conv_dx or conv_dw on arrays of double. Input channels are divided into `groups`, as in dg_group_args.

@@ -23,7 +23,6 @@ static long double mean_of(const double *l, int n)
 
 static long double softplus(long double v) { return fmaxl(v, 0) + log1pl(expl(-fabsl(v))); }
 
-/* Returns what logit i contributes to loss, prob and slope. */
 static term gan_term(const dg_gan_loss_args *a, int i)
 {
     const double *logit = a->logit, *other = a->other;
@@ -86,8 +85,8 @@ static int draw(double u[8], const dg_augment_args *a, int n)
     return what;
 }
 
-/* Augments image n in three steps: colours, shift, box. If `back` is true, the adjoint steps run in reverse order on dy
- * and add each value to its sources. */
+/* Augments image n by colours, shift and box, in this order. If `back` is true, the adjoint steps run in reverse order
+ * on dy and add each value to its sources. */
 static void augment(const dg_augment_args *a, int n, bool back)
 {
     const int P = a->H * a->W, C = a->C, colours = C == 4 ? 3 : C;

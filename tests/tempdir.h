@@ -1,5 +1,5 @@
-/* A directory for a test's files in $TMPDIR, /dev/shm (where fsync costs nothing) or /tmp, which the test removes at
- * its end. */
+/* Makes a directory for a test's files in $TMPDIR, /dev/shm (where fsync costs nothing) or /tmp. The test removes it
+ * at its end. */
 #ifndef DG_TEMPDIR_H
 #define DG_TEMPDIR_H
 

@@ -238,7 +238,7 @@ int fclose(FILE *f)
     return wrong ? EOF : closed;
 }
 
-/* Never fails, because AddressSanitizer would end the program if it failed. */
+/* AddressSanitizer would end the program if this call failed. */
 int pthread_getattr_np(pthread_t thread, pthread_attr_t *to)
 {
     NEXT(int, "pthread_getattr_np", pthread_t, pthread_attr_t *)

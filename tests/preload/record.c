@@ -58,7 +58,7 @@ static void line(const char *format, ...)
     put(text, (size_t)n);
 }
 
-/* Returns the absolute path of file `name` in the open directory `dir` (AT_FDCWD: the current directory). */
+/* Returns the absolute path of file `name` in directory `dir`, which may be AT_FDCWD. */
 static const char *path_of(int dir, const char *name, char out[2 * LONGEST])
 {
     char link[64] = "/proc/self/cwd", at[LONGEST];

@@ -1,4 +1,4 @@
-/* Planted bugs in kernels: threads of a block, blocks of a grid, and their memory. */
+/* Planted bugs in the threads of a block, in the blocks of a grid, and in their accesses to memory. */
 #ifndef SIM_BUGS_BLOCKS_H
 #define SIM_BUGS_BLOCKS_H
 

@@ -1,5 +1,4 @@
-/* Planted bugs in blocks that add or wait for results of other blocks, in overlapping launches, and in host programs
- * with streams and graphs. */
+/* Planted bugs in blocks that wait for other blocks, in overlapping launches, and in host programs. */
 #ifndef SIM_BUGS_LAUNCHES_H
 #define SIM_BUGS_LAUNCHES_H
 
@@ -89,11 +88,10 @@ template <int B> static void run_stream()
     float want = 0;
     for (int b = 0; b < batches; b++) {
         const int k = b % 2;
-        /* waits until the pinned buffer has been copied to the device */
         if (b >= 2 && B != EARLY_REFILL) cudaEventSynchronize(arrived[k]);
         for (int i = 0; i < n; i++) pinned[k][i] = (float)(b * n + i);
         for (int i = 0; i < n; i++) want += (float)(b * n + i);
-        if (b >= 2) cudaStreamWaitEvent(copy, used[k]); /* waits until the kernel has read the device copy */
+        if (b >= 2) cudaStreamWaitEvent(copy, used[k]);
         cudaMemcpyAsync(x[k], pinned[k], n * sizeof(float), cudaMemcpyHostToDevice, copy);
         cudaEventRecord(arrived[k], copy);
         if (B != NO_EVENT) cudaStreamWaitEvent(compute, arrived[k]);

@@ -72,11 +72,10 @@ template <int B> static void run_product()
 
 /* ---- C = A * B in bf16 by one warpgroup, 16 values of k at a time through one buffer ---- */
 
-/* Computes the product of A (64, 32) and B (32, 32). */
+/* A (64, 32), B (32, 32) */
 template <int B> static __global__ void wide_product(float *c, const float *a, const float *b)
 {
-    SHARED(uint4, s,
-           [2 * 64 + 2 * 32]); /* planes of A, then of B; each plane has 8 values of k for all rows or columns */
+    SHARED(uint4, s, [2 * 64 + 2 * 32]); /* planes of A, then of B, with 8 values of k for all rows or columns */
     const int i = (int)threadIdx.x, lane = i % 32;
     auto eight = [](const float *v, int step) {
         return make_uint4(to_bf16x2(v[0], v[step]), to_bf16x2(v[2 * step], v[3 * step]),

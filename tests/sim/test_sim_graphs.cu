@@ -1,4 +1,4 @@
-/* Tests simulated CUDA graphs: captured calls, their order of execution, and calls that fail during a capture. */
+/* Tests the capture of simulated CUDA graphs, their order of execution, and calls that fail during a capture. */
 #include "calls.h"
 
 /* Independent nodes of a graph run in the order of their calls only if the mode requires this order. */
@@ -119,7 +119,7 @@ static void test_graphs(bool deferred)
         OK(cudaStreamWaitEvent(side, fork_event));
         add(y.p, x.p, 1, 50, side);
         IS(cudaStreamEndCapture(s, &graph), cudaErrorStreamCaptureUnjoined);
-        add(y.p, x.p, 1, 50, s); /* both streams are usable again */
+        add(y.p, x.p, 1, 50, s);
         add(y.p, x.p, 1, 50, side);
         DG_CHECK(dev_ok("after captures"));
     }

@@ -1,5 +1,5 @@
-/* Tests the simulated kernel language: indices, orders of execution, shuffles and votes, atomics, memory that starts as
- * NaN, and asynchronous copies that complete late. */
+/* Tests indices, orders of execution, shuffles, votes and atomics in simulated kernels. Memory must start as NaN, and
+ * asynchronous copies must complete late. */
 #include <algorithm>
 #include "tests/devtest.h"
 
@@ -92,7 +92,7 @@ static __global__ void vote_kernel(unsigned *out)
 {
     int lane = threadIdx.x;
     out[lane] = __ballot_sync(0xffffffffu, lane % 3 == 0);
-    unsigned mine = lane < 12 ? 0x00000fffu : 0xfffff000u; /* two divergent parts of the warp */
+    unsigned mine = lane < 12 ? 0x00000fffu : 0xfffff000u;
     float v = (float)lane;
     if (lane < 12)
         for (int i = 0; i < 3; i++) v += __shfl_sync(mine, v, 11);

@@ -1,4 +1,4 @@
-/* Tests the simulated runtime API: memory and its guard areas, errors and their injection, streams and events. */
+/* Tests memory, errors, streams and events of the simulated runtime API. */
 #include <sys/wait.h>
 #include <unistd.h>
 #include "calls.h"
@@ -106,7 +106,7 @@ static void test_errors()
         DG_CHECK(cudaGetLastError() == cudaErrorDevicesUnavailable && cudaGetLastError() == cudaSuccess);
         sim::clear();
     }
-    sim::fail_call(4, cudaErrorECCUncorrectable); /* a sticky error: all later API calls fail */
+    sim::fail_call(4, cudaErrorECCUncorrectable); /* all later API calls fail too */
     IS(program(&result), cudaErrorECCUncorrectable);
     IS(cudaDeviceSynchronize(), cudaErrorECCUncorrectable);
     IS(cudaGetLastError(), cudaErrorECCUncorrectable);
@@ -115,7 +115,7 @@ static void test_errors()
     OK(cudaDeviceSynchronize());
 
     sim::opt.quiet = true;
-    KLAUNCH(broken_kernel, 1, 1, 0, 0); /* an asynchronous error: the launch succeeds */
+    KLAUNCH(broken_kernel, 1, 1, 0, 0); /* the launch succeeds, and later calls return the error */
     OK(dev_take_fault().error);
     IS(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
     float *p = nullptr;
@@ -163,7 +163,7 @@ static void test_devices()
 
 static void stamp(void *data) { ++*(int *)data; }
 
-/* Checks that in mode `deferred` no work runs before a call waits for it, and that in other modes work runs at once. */
+/* In mode `deferred`, no work may run before a call waits for it. In other modes, work must run at once. */
 static void test_streams(bool deferred)
 {
     sim::opt.deferred = deferred;

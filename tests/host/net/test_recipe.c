@@ -40,7 +40,6 @@ typedef struct {
     int w, dw, m, v;
 } weights;
 
-/* Sets the operands in `names`, which blanks separate, to the tensors in `row`. */
 static void operands(dg_op *op, const char *names, const int *row)
 {
     char name[16];

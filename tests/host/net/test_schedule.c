@@ -21,7 +21,7 @@ static void test_constant(void)
         DG_CHECK(s.lr[0] == 2e-4 && s.lr[1] == 1e-3 && s.beta2 == 0.9 && s.penalty[0] == 2 && s.penalty[1] == 0.3);
         DG_CHECK(s.ema == 0.995 && s.augment == 0.7);
     }
-    o.ema_half_life = 640; /* half-life of ten steps */
+    o.ema_half_life = 640;
     DG_NEAR(pow(after(&o, 5).ema, 10), 0.5, 1e-14);
     dg_step_state s = {0};
     dg_schedule_step(&o, 5, 20, &s); /* a short batch of 20 images */
@@ -41,7 +41,7 @@ static void test_cosine(void)
     DG_NEAR(s.penalty[0], 0.2 + 1.8 * c, 1e-15);
     DG_NEAR(s.ema, pow(0.5, 64 / (640 * (1 - c))), 1e-14);
     DG_NEAR(s.augment, 0.7 * (1 - c), 1e-15);
-    DG_CHECK(s.penalty[1] == 0.3); /* r2_end = 0: R2 stays constant */
+    DG_CHECK(s.penalty[1] == 0.3); /* R2 stays constant, because r2_end is 0 */
     s = after(&o, 500);
     DG_NEAR(s.lr[0], (2e-4 + 5e-5) / 2, 1e-18);
     s = after(&o, 1000);

@@ -48,7 +48,7 @@ static void pieces(void)
 
 enum { EPOCHS = 20, STEPS = 60 };
 
-/* Makes log rows of a GAN: the loss of G equals the step, and one row is missing. */
+/* Makes log rows of a GAN. The loss of G equals the step, and one row is missing. */
 static void make_rows(dg_log_row *row, double *x)
 {
     for (int i = 0; i < EPOCHS * STEPS; i++) {

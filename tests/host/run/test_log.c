@@ -147,7 +147,7 @@ static void test_bad_rows(void)
                                       ""};
     const int count = (int)(sizeof bad / sizeof bad[0]);
     char text[4096];
-    for (int i = 0; i <= count; i++) { /* the last case has only valid rows */
+    for (int i = 0; i <= count; i++) {
         dg_rundir r = open_run("rows");
         int n = snprintf(text, sizeof text, "%s1,4,1,1,1,1,1,1,1,1,1\n%s\n2,6,1,1,1,1,1,1,1,1,1\n", header,
                          i < count ? bad[i] : "2,5,,1e-3,-1,nan,inf,1,1,1,1");

@@ -147,7 +147,7 @@ static void test_cut_off(void)
     dg_rundir_close(&r);
 }
 
-/* The marker file of a rewind (going-back) may name any checkpoint that the program writes. */
+/* A rewind's marker file, going-back, may name any checkpoint that the program writes. */
 static void test_markers(void)
 {
     static const char *const own[] = {"best.safetensors", "checkpoint-best.safetensors",

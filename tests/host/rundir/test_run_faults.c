@@ -23,7 +23,7 @@ static void can_be_opened(dg_err e)
 {
     (void)e;
     DG_WORKS(dg_rundir_open(temp_path("above/run"), false, &r));
-    DG_CHECK(temp_count(temp_path("above/run"), "") == 3); /* entries of the run directory: ., .. and run.lock */
+    DG_CHECK(temp_count(temp_path("above/run"), "") == 3); /* the entries are ., .. and run.lock */
     dg_rundir_close(&r);
 }
 
@@ -92,7 +92,7 @@ static void is_kept(dg_err e)
 }
 
 static dg_log *l;
-static uint64_t logged; /* number of steps that were logged without an error */
+static uint64_t logged;
 
 static void open_log(void)
 {

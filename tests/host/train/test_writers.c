@@ -1,4 +1,4 @@
-/* Tests the files that a run skips if epochs are faster than the disk: curves and automatic checkpoints. */
+/* Tests which curves and automatic checkpoints a run skips if epochs are faster than the disk. */
 #include "host/train/outputs.h"
 
 #include <pthread.h>
@@ -34,7 +34,6 @@ static void curves(void)
                    "%s", dg_message()))
         return;
     dg_save_curves(&w, false);
-    /* no curves without rows in the log */
     DG_CHECK(!w.curves_due && !dg_worker_wait(w.write.curves, dg_worker_given(w.write.curves)) &&
              access(file, F_OK) != 0);
     for (uint64_t epoch = 1; epoch < 4; epoch++) {

@@ -40,7 +40,7 @@ static void *collect(void *unused)
     return unused;
 }
 
-static void begin(int columns) /* columns 0: stderr is a pipe */
+static void begin(int columns) /* stderr is a pipe if columns is 0 */
 {
     int end[2];
     if (columns) {

@@ -61,7 +61,6 @@ static void previews(void)
     DG_CHECKF(!strcmp(closed(p), "a\n"), "%s", capture.text);
 }
 
-/* Tests terminals without capabilities, and a progress display that is closed before the first step. */
 static void odd_terminals(void)
 {
     static const char *const names[] = {NULL, "", "dumb"};

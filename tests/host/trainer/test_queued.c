@@ -99,7 +99,7 @@ static void built(void)
         refusals++;
     }
     DG_CHECKF(windows > 0 && refusals > 10 && batch == 0, "%d with windows, %d refused", windows, refusals);
-    most = 0.1; /* limit in MB */
+    most = 0.1;
     device.unused = device.total;
     DG_REFUSED(build(), DG_DEVICE, "0.1 ");
     most = 0;
@@ -142,7 +142,7 @@ static void later(void)
     machine_steps(&a, 0, 3);
     DG_CHECK(ask(1, false) && r.on_the_way == 1 && take(false) && n == 0);
     DG_CHECK(ask(3, false) && r.on_the_way == 2 && ask(4, true) && r.on_the_way == 2 && r.next == 3);
-    DG_CHECK(take(false) && from == 0 && n == 1); /* waits for the first of two requests */
+    DG_CHECK(take(false) && from == 0 && n == 1);
     DG_CHECK(take(false) && n == 0);
     DG_CHECK(take(true) && from == 1 && n == 2 && isfinite(row[0].value[0]) && isfinite(row[1].value[0]));
     device.lost = true;

@@ -93,7 +93,7 @@ static void check_root(int n, double condition)
     free(again);
 }
 
-/* Draws images in which neighbouring pixels are similar, as in photographs. */
+/* Neighbouring pixels are similar, as in photographs. */
 static void draw(uint8_t *pixels)
 {
     for (size_t k = 0; k < IMAGES; k++) {

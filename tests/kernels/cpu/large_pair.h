@@ -1,4 +1,4 @@
-/* Runs an op on a large batch of images, and on a small batch of the first and last images of the large batch. */
+/* Runs an op on a large batch, and on a small batch of the large batch's first and last images. */
 #ifndef DG_LARGE_PAIR_H
 #define DG_LARGE_PAIR_H
 
@@ -55,7 +55,7 @@ static void fill(const dg_op *op, const dg_operand *o, char *to, size_t count, u
     }
 }
 
-/* Fills operand k of both ops. The small operand consists of the first and last images of the large operand. */
+/* The small operand consists of the first and last images of the large operand. */
 static void make_operand(pair *p, int k, unsigned long long *seed)
 {
     const dg_operand *o = &dg_op_info_of(p->many.kind)->operand[k];
@@ -144,7 +144,7 @@ static double number(const char *at, size_t i)
     return (double)v;
 }
 
-/* Compares n elements of an operand. `within` is the tolerance relative to the largest value; 0 requires equal bits. */
+/* Compares n elements of an operand. `within` is the tolerance relative to the largest value, or 0 for equal bits. */
 static void same(const pair *p, const char *where, const dg_operand *o, const char *is, const char *want, size_t n,
                  double within)
 {

@@ -33,7 +33,7 @@ static void place(char *at, size_t bytes, int file)
         lacks("this machine maps no tensors of that size");
 }
 
-/* Makes a tensor of zeros; `end` bytes at each end have private pages. */
+/* Makes a tensor of zeros, in which `end` bytes at each end have private pages. */
 static tensor tensor_of(size_t bytes, size_t end, bool written)
 {
     const size_t own = pages(end) + PAGE, all = pages(bytes);
@@ -42,7 +42,7 @@ static tensor tensor_of(size_t bytes, size_t end, bool written)
     if (t.map == MAP_FAILED) lacks("this machine has no room for tensors of that size among its addresses");
     t.data = t.map + GUARD;
     place(t.data, all, -1);
-    (void)madvise(t.data, all, MADV_HUGEPAGE); /* uses a zero page of 2 MiB */
+    (void)madvise(t.data, all, MADV_HUGEPAGE);
     if (!written || all <= 2 * own + PIECE) return t;
     const int file = memfd_create("tensor", 0);
     if (file < 0 || ftruncate(file, PIECE)) lacks("this machine has no files in memory");

@@ -1,4 +1,4 @@
-/* Tests the CPU backend: opening, memory, running a plan, and the table of ops. */
+/* Tests opening, memory and plans of the CPU backend, and the table of ops. */
 #include "core/plan/plan.h"
 #include "reference.h"
 #include "test.h"

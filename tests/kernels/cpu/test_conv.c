@@ -1,5 +1,5 @@
-/* Compares convolutions on the CPU with the reference: each variant, for every instruction set of this machine, in
- * float and double. Checks values, the adjoint identity, and equal bits for any number of threads. */
+/* Compares each variant of CPU convolutions with the reference, in float and double, for every instruction set of this
+ * machine. Checks values, the adjoint identity, and equal bits for any number of threads. */
 
 #include "core/tune/tune.h"
 #include "kernels/cpu/cpu.h"
@@ -8,7 +8,7 @@
 #include "reference_conv.h"
 #include "test.h"
 
-/* shapes of convolutions: N, H, W, Ci, Co, K, S, P */
+/* N, H, W, Ci, Co, K, S, P */
 static const int shapes[][8] = {
     {1, 1, 1, 1, 1, 1, 1, 0},       {2, 1, 1, 3, 5, 1, 1, 0},      {7, 1, 1, 17, 3, 3, 1, 1},
     {3, 1, 1, 5, 17, 3, 2, 1},      {1, 2, 3, 1, 3, 2, 1, 0},      {2, 3, 2, 3, 1, 2, 2, 1},
@@ -234,8 +234,8 @@ static void choice_of_three(const kernels *k)
         }
 }
 
-/* Checks that Winograd's algorithm is selected only if values are float, all tiles are whole and sums have at least 256
- * terms. A variant that cannot run is refused. */
+/* Checks that Winograd's algorithm is selected only for float, whole tiles and sums of at least 256 terms. A variant
+ * that cannot run is refused. */
 static void choice(const kernels *k)
 {
     dg_conv_args a = dg_ref_conv_shape(16, 8, 8, 16, 64, 4, 2, 1);
@@ -283,7 +283,7 @@ static void *numbers(size_t n, dg_type real)
 static void streams(const kernels *k, int d, int K, int S)
 {
     const int H = k->real == DG_F32 ? 512 : 256, W = 1028;
-    const int Ci = d ? 16 : 2, Co = d ? 2 : 16; /* makes the result the largest tensor */
+    const int Ci = d ? 16 : 2, Co = d ? 2 : 16;
     const dg_conv_args a = dg_ref_conv_shape(2, H, W, Ci, Co, K, S, 1);
     const size_t size = dg_type_bytes(k->real), pixels = (size_t)H * (size_t)W, x = pixels * (size_t)Ci,
                  y = pixels / (size_t)(S * S) * (size_t)Co;

@@ -198,7 +198,7 @@ static void check_spectral(void)
 static void check_pools(void)
 {
     static const dg_op_kind kinds[] = {DG_OP_maxpool, DG_OP_maxpool_dx, DG_OP_meanpool, DG_OP_meanpool_dx};
-    static const int windows[][4] = {{16, 2, 2, 0}, {9, 3, 2, 1}}; /* pooling windows: channels, K, S, P */
+    static const int windows[][4] = {{16, 2, 2, 0}, {9, 3, 2, 1}}; /* channels, K, S, P */
     for (int i = 0; i < (least > 0 ? DG_TEST_SANITIZED ? 2 : 4 : 8); i++) {
         const int *w = windows[i / 4];
         dg_op op = {.kind = kinds[i % 4]};
@@ -224,7 +224,7 @@ static void check_sweeps(void)
         {.name = "sgd", .kind = DG_OP_sgd, .u.update = {.momentum = 0.5, .decay = 0.5}},
         {.name = "ema", .kind = DG_OP_ema},
         {.name = "augment_dx", .kind = DG_OP_augment_dx, .u.augment = {.H = 8, .W = 8, .C = 3}},
-        /* only with DG_TEST_LARGE: these ops are short, or share code with the ops above */
+        /* The next ops run only with DG_TEST_LARGE. They are short, or share code with the ops above. */
         {.name = "augment", .kind = DG_OP_augment, .u.augment = {.H = 8, .W = 8, .C = 3}},
         {.name = "act_dx", .kind = DG_OP_act_dx, .u.act = act},
         {.name = "resample_up", .kind = DG_OP_resample_up, .u.resample = resample},
@@ -245,7 +245,7 @@ int main(void)
     check_sweeps();
     check_gather();
     if (!DG_TEST_SANITIZED || least == 0) check_dropout(), check_statistics(), check_norm_dx();
-    /* only with DG_TEST_LARGE: softmax is slow, and no real model has such large weights for spectral norm */
+    /* Softmax is slow, and no real model has such large weights for spectral norm. */
     if (least == 0) check_softmax(), check_spectral();
     backend->close(backend);
     return dg_test_report();

@@ -1,9 +1,9 @@
-/* Tests the measurements of `dcgan bench` on a CPU: multiply-adds, triads and reads, for each instruction set. */
+/* Tests how `dcgan bench` measures multiply-adds, triads and reads on a CPU, for each instruction set. */
 #include "kernels/cpu/cpu.h"
 #include "reference.h"
 #include "test.h"
 
-/* Checks that the measurement of the peak rate executes its multiply-adds: each of its twelve sums ends at 1. */
+/* Checks that the measurement executes its multiply-adds, which bring each of its twelve sums to 1. */
 static void check_peak(dg_backend *b)
 {
     const dg_cpu_table *table = dg_cpu_table_of(b);

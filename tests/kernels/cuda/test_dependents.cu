@@ -25,7 +25,6 @@ template <int WAY> static __global__ void halve_and_add(float *y, const float *x
     if (i < n) y[i] = 0.5f * x[i] + tile[t];
 }
 
-/* The threads of a block wait for the previous launch at different times, with a barrier between the waits. */
 static __global__ void unevenly(int *count)
 {
     SHARED(int, sum, );

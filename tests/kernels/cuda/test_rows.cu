@@ -1,6 +1,6 @@
-/* Runs every row of the shipped tuning tables (kernels/tuning/), and the tuning rows in this file, and compares the
- * results with the reference. In the slow simulator, the test halves batch, image and channels as long as the row
- * stays valid. Random text must be refused. */
+/* Compares the results of every row of the shipped tuning tables (kernels/tuning/), and of the tuning rows in this
+ * file, with the reference. In the slow simulator, the test halves batch, image and channels as long as the row stays
+ * valid. Random text must be refused. */
 #include <memory>
 #include "any_op.h"
 extern "C" {
@@ -29,7 +29,6 @@ static const char rows[] = "[sm_90]\n"
 
 static int tested, skipped;
 
-/* True if the op can run with the unchanged launch parameters of the tuning row. */
 static bool takes(const dg_op *op, const dg_tune *row, const dg_gpu *gpu)
 {
     dg_tune t = *row;

@@ -8,7 +8,7 @@ enum shape { BF16, F16, FP16 };
 struct layout {
     int row, col;
 };
-/* Returns row and column of element i in a lane's fragment of A (16 x K), B (K x 8) or C (16 x 8). */
+/* Returns row and column of element i of a lane's fragment of A (16 x K), B (K x 8) or C (16 x 8). */
 static __device__ inline layout element_a(int shape, int lane, int i)
 {
     int group = lane >> 2, in_group = lane & 3;

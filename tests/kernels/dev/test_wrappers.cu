@@ -1,5 +1,4 @@
-/* Tests kernels/dev/dev.cuh in the simulator and on GPUs: fragment layouts of the PTX ISA, copies, rounding, shared
- * memory and launches. */
+/* Tests the wrappers of kernels/dev/dev.cuh in the simulator and on GPUs. */
 #define DEV_GRID
 #define DEV_HALF
 #define DEV_RANDOM
@@ -57,7 +56,7 @@ template <int S> static void test_mma(const char *name)
 
 template <bool TRANS> static __global__ void ldmatrix_kernel(uint32_t *out)
 {
-    SHARED(uint16_t, s, [4][8][16]); /* rows of 16 elements, of which ldmatrix loads 8 */
+    SHARED(uint16_t, s, [4][8][16]);
     int lane = threadIdx.x;
     for (int i = lane; i < 512; i += 32)
         s[i / 128][i / 16 % 8][i % 16] = (uint16_t)(i / 128 * 256 + i / 16 % 8 * 16 + i % 16);
@@ -298,7 +297,7 @@ static void test_rest()
         std::vector<float> got = y.get();
         for (int i = 0; i < n; i++) DG_NEAR(got[i], n - 1 - i, 0);
     }
-    KLAUNCH(beside_kernel, 1, n, 48 * 1024, 0, y.p); /* 48 KB of dynamic shared memory, plus static arrays */
+    KLAUNCH(beside_kernel, 1, n, 48 * 1024, 0, y.p);
     if (dev_ok("DYN_SHARED and SHARED")) {
         std::vector<float> got = y.get();
         for (int i = 0; i < n; i++) DG_NEAR(got[i], n - 1 - i + (i + 1) % n, 0);

@@ -86,7 +86,6 @@ struct fused_prologue {
         s.rounded = rounded;
         s.x = x.at(rounded), s.pre = pre.at(rounded);
     }
-    /* Divides all gradients by 2^shift. */
     void shrink(int shift)
     {
         for (float &v : x.values) v = ldexpf(v, -shift);

@@ -91,7 +91,7 @@ static void run(const thin_case &k, dg_math math)
 {
     fused_conv c(k.forward, dg_ref_conv_shape(k.N, k.H, k.W, k.Ci, k.Co, 4, 2, 1), k.in, 1, k.factor, k.out, k.groups,
                  k.act, k.images ? "gathered" : "");
-    /* a dataset of 5 images; in this step only one of images 0 and 1 is mirrored */
+    /* the dataset has 5 images, and in this step only one of images 0 and 1 is mirrored */
     std::vector<uint8_t> bytes((size_t)(5 * k.H * k.W * k.Ci));
     for (size_t i = 0; i < bytes.size(); i++) bytes[i] = (uint8_t)(i * 2654435761u >> 13);
     const dev_buffer<uint8_t> data(bytes);

@@ -28,7 +28,6 @@ static const head_case cases[] = {
 
 static bool same(double a, double b) { return a == b || fabs(a - b) <= 1e-13 * fabs(b) || (isnan(a) && isnan(b)); }
 
-/* Runs gan_loss.cu on the logits of the fused launch and compares the losses and gradients. */
 static void check_losses(const dg_fused_head &h, const std::vector<float> &logit, const std::vector<float> &dlogit,
                          const dg_metrics &row, const char *name)
 {

@@ -57,7 +57,6 @@ static const setup setups[] = {
     {"norm > norm_dx", DG_PROLOGUE_NORM, 1, DG_EPILOGUE_NORM_DX, 2, true},
 };
 
-/* Converts the 16 bits of a rounded operand to a number. */
 static double number(uint16_t half, dg_math math)
 {
     const int places = half >> 10 & 31;

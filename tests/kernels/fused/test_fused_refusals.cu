@@ -31,7 +31,7 @@ static void convolutions()
     refuses(nullptr);
     gpu.shared = 99 << 10;
     refuses("shared memory");
-    tune.split = 8; /* each of 8 blocks adds an eighth of the terms */
+    tune.split = 8;
     refuses(nullptr);
     f.in.groups = 3;
     refuses("same groups");

@@ -46,7 +46,7 @@ static std::vector<float> numbers(size_t n, float around, float spread)
 struct side {
     dg_prologue s = {};
     int N, H, W, C, groups;
-    int64_t norm = 0;           /* index of gamma in the weights; beta follows gamma */
+    int64_t norm = 0;           /* index of gamma in the weights, followed by beta */
     fused_tensor dy, pre, left; /* left is dy, or the gradient that DG_EPILOGUE_NORM_DX stores */
     std::vector<float> mean, rstd;
     dev_buffer<float> means, rstds, totals, dense;

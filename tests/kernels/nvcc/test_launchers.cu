@@ -153,7 +153,6 @@ static void every_op()
         }
 }
 
-/* Launches 3x3 and 1x1 convolutions with each stride that kernels support. */
 static void odd_kernel(dg_op_kind kind, int K, int S, int split, const dg_gpu *g)
 {
     const int side = (8 - 1) / S + 1;

@@ -18,12 +18,12 @@ typedef struct {
 } op_bound;
 
 typedef struct op_row {
-    int variations; /* number of variations of values and attributes; 0 means 1 */
+    int variations; /* number of variations of values and attributes, or 0 for one */
     int usual;      /* index of the variation that runs if only the shape matters */
     bool turns;     /* whether shape s runs only with variation s % variations */
     op_shape *shapes;
     int count;
-    op_shape threads[2]; /* large shapes for many threads: one for CPUs, and one for the simulator */
+    op_shape threads[2]; /* large shapes for many threads, for CPUs and for the simulator */
     /* Sets values and attributes of a variation, after all operands have random values in (-1, 1). */
     void (*set)(dg_op *op, int variation);
     op_bound within; /* tolerance of all results in multiples of the type's eps, if bound is NULL */
@@ -44,7 +44,7 @@ typedef struct op_row {
         int variations;
         int most; /* maximum number of values of y in a test case */
     } gradient;
-    void (*more)(dg_backend *b); /* additional checks of the op; the caller frees the arrays */
+    void (*more)(dg_backend *b); /* additional checks, whose arrays the caller frees */
 } op_row;
 
 #define OP_SHAPES(array) .shapes = array, .count = (int)(sizeof(array) / sizeof *(array))

@@ -37,7 +37,7 @@ static void gather_set(dg_op *op, int variation)
     const int cursor = op_more[1], rows = op_more[0] > cursor + a->N ? op_more[0] : cursor + a->N;
     const int input = variation / 2 % INPUTS;
     int labels = variation / 2 / INPUTS;
-    /* the reference infers the image type from the size of a record, so records with labels must not be too small */
+    /* The reference infers the image type from a record's size. Therefore records with labels must not be too small. */
     if (input == PREPARED && labels == LABELS_ASIDE && a->H * a->W * a->C < 5) labels = NO_LABELS;
     a->flip = variation % 2;
     gather_signed(a);
@@ -50,7 +50,7 @@ static void gather_set(dg_op *op, int variation)
     if (labels != LABELS) op_point(op, "label", NULL);
     int32_t *perm = (int32_t *)(void *)dg_case_numbers((size_t)rows, 1, 0);
     dg_permutation(perm, rows, 5, (uint64_t)rows);
-    perm[cursor] = rows - 1; /* the step reads the dataset's last record */
+    perm[cursor] = rows - 1;
     a->perm = perm;
     a->data = records_of(a, rows);
     op_state.step = (uint64_t)op_more[2];
@@ -63,7 +63,6 @@ static op_bound gather_bound(const dg_op *want, const char *result, double eps)
     return want->u.gather.prepared ? (op_bound){0, 0} : (op_bound){2 * eps, 2 * eps};
 }
 
-/* Returns an op that gathers N images of H x W x C bytes as values in [-1, 1]. */
 static dg_op signed_images(const uint8_t *data, int N, int H, int W, int C)
 {
     dg_op op = {.kind = DG_OP_gather, .u.gather = {.N = N, .H = H, .W = W, .C = C, .data = data}};
@@ -111,7 +110,7 @@ static void check_flips(dg_backend *b)
             count[s] += x[s][2 * i] > 0;
         }
     }
-    const double sigma = sqrt(N) / 2; /* standard deviation of the number of mirrored images */
+    const double sigma = sqrt(N) / 2;
     for (int i = 0; i < N; i++) both += x[0][2 * i] > 0 && x[1][2 * i] > 0;
     DG_CHECKF(fabs(count[0] - N / 2.0) < 5 * sigma && fabs(count[1] - N / 2.0) < 5 * sigma &&
                   fabs(both - N / 4.0) < 5 * sigma,

@@ -33,7 +33,6 @@ static void pool_set(dg_op *op, int variation)
     }
 }
 
-/* Computes the indices of the maxima (`place`) by running op maxpool. */
 static void pool_dx_set(dg_op *op, int variation)
 {
     dg_op forward = {.kind = DG_OP_maxpool, .u.pool = op->u.pool};

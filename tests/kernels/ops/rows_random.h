@@ -14,7 +14,7 @@ enum { DRAWS = sizeof draws / sizeof *draws };
 
 /* ---- Dropout ---- */
 
-/* Results of Philox4x32-10 for key draws[0] and counters (0, 0 .. 5) and (DROPOUT << 56 | layer << 40 | step). They
+/* Philox4x32-10 for seed draws[0].seed, subsequence DROPOUT << 56 | layer << 40 | step, and blocks 0 to 5. The values
  * come from a separate program that passes Random123's tests. */
 static const uint32_t philox_words[24] = {0x912f41d4, 0x878514de, 0x256623b8, 0xfec39aa9, 0x1414e91b, 0x2f1c5926,
                                           0xf47dabf3, 0x34352723, 0xb80b68e3, 0xe5674c47, 0x848cf0a1, 0x1536e695,
@@ -57,13 +57,13 @@ static void check_words(dg_backend *b)
                 DG_CHECKF((((double *)op.u.dropout.y)[i] != 0) == ((double)philox_words[i] >= limit),
                           "%s: word %d at word %d + %g", b->name, i, k, above * 0.5);
         }
-    dg_op op = dropout_op(WORDS, 1 - 0x1p-53); /* largest p < 1: no 32-bit word reaches p * 2^32 */
+    dg_op op = dropout_op(WORDS, 1 - 0x1p-53); /* for the largest p < 1, no 32-bit word reaches p * 2^32 */
     op_run(b, &op);
     for (int i = 0; i < WORDS; i++) DG_CHECK(((double *)op.u.dropout.y)[i] == 0);
 }
 
-/* Checks that a kept value is the correctly rounded product, that a dropped value is 0 even if the input is NaN, and
- * that <dropout(u), v> = <u, dropout(v)>. */
+/* Checks that a kept value is the correctly rounded product, and that a dropped value is 0 even if the input is NaN.
+ * Checks that <dropout(u), v> = <u, dropout(v)>. */
 static void check_dropout(dg_backend *b)
 {
     enum { N = 1021 };
@@ -142,8 +142,8 @@ static op_bound augment_bound(const dg_op *want, const char *result, double eps)
     return (op_bound){relative, relative};
 }
 
-/* Without colour augmentation, each result is an input value or 0. A shift by n pixels sets n rows or columns to 0, and
- * the erased box has half the side of the image. */
+/* Without colour augmentation, each result is an input value or 0. A shift by n pixels sets n rows or columns to 0.
+ * The erased box has half the side length of the image. */
 static void check_moves(dg_backend *b)
 {
     dg_op op = {.kind = DG_OP_augment,

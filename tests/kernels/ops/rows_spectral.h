@@ -45,7 +45,8 @@ static op_bound spectral_dw_bound(const dg_op *want, const char *result, double 
     return (op_bound){0, 8 * eps * (1 + op_length(want, "dwn") * op_length(want, "wn")) / 0.5};
 }
 
-/* For W = 3 p q^T + r s^T with unit vectors, p orthogonal to r and q to s, sigma converges to 3, u to p, and v to q. */
+/* W is 3 p q^T + r s^T with unit vectors, where p is orthogonal to r, and q to s. Then sigma converges to 3, u to p,
+ * and v to q. */
 static void check_converges(dg_backend *b)
 {
     static const double p[4] = {0.5, 0.5, 0.5, 0.5}, r[4] = {0.5, -0.5, 0.5, -0.5};

@@ -174,7 +174,7 @@ static void ema_set(dg_op *op, int variation)
 
 static const op_row row_ema;
 
-/* With weights s + 1 in step s, the average follows its definition from step 0, even if the initial average is NaN. */
+/* In step s the weights are s + 1. The average follows its definition even if it is NaN at the start. */
 static void check_ramp(dg_backend *b)
 {
     const int shape[] = {3, 0};

@@ -1,4 +1,4 @@
-/* Compares convolutions on tensor cores with the reference: 4x4 with every tile in all precisions, 3x3 and 1x1. The
+/* Compares convolutions on tensor cores with the reference. 4x4 convolutions use every tile in all precisions. The
  * test rounds operands as the kernels do. Each result is within 8 sqrt(terms) eps sum|a||b| of the reference. */
 #include <float.h>
 

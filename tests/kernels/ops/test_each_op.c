@@ -1,4 +1,4 @@
-/* Compares all ops with the reference. Each op has one op_row (rows_*.h) and runs on every backend: at odd sizes, in
+/* Compares all ops with the reference. Each op has one op_row (rows_*.h). It runs on every backend at odd sizes, in
  * place, with NaN and with several numbers of threads. Gradients are compared with finite differences, and some
  * results with PyTorch. Linked with tests/case_cuda.cu the program is cuda_each_op, which tests CUDA. The arguments
  * are names of the ops to test. */

@@ -1,4 +1,4 @@
-/* Tests the selection of a device: architectures of a build, error messages, and devices without code in the build. */
+/* Tests which devices a build supports, and the messages for other devices and other drivers. */
 #include "kernels/cuda/cuda_device.cuh"
 #include "tests/test.h"
 

@@ -26,7 +26,7 @@ struct far {
 
 static float value(int n, int y, int x, int c) { return (float)((n * 5 + y * 3 + x * 7 + c * 2) % 11 - 5); }
 
-static constexpr int K = 2, OUT = 3; /* sides of a window and of the result */
+static constexpr int K = 2, OUT = 3;
 
 struct shape {
     int N, H, W, C, S;

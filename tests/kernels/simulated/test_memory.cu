@@ -23,7 +23,7 @@ static dg_err fit(dg_backend *b, int batch, double most, bool use)
     o.last_batch = o.rows % batch;
     const dg_err e = dg_build_to_fit(&job, &model, &o, b, most);
     if (e) return e;
-    /* in addition to the network: the dataset (or two windows of it) and its permutation */
+    /* allocates the dataset (or two windows of it) and its permutation too */
     void *data = nullptr, *perm = nullptr;
     const size_t image = (size_t)model.size * (size_t)model.size * (size_t)model.channels;
     if (use)
@@ -171,7 +171,7 @@ int main()
     others_hold_most();
     const double whole = takes_what_is_planned(0);
     if (!dev_small()) { /* skipped with ThreadSanitizer, which does not support OpenMP */
-        DG_CHECK(takes_what_is_planned(1e-6 * (whole - 10000)) < whole); /* uses two windows of the dataset */
+        DG_CHECK(takes_what_is_planned(1e-6 * (whole - 10000)) < whole);
         train_command(text);
     }
     DG_CHECK(sim::live_handles() == 0 && sim::live_allocations() == 0);

@@ -1,5 +1,5 @@
-/* Tests that the rounded copies of the weights, which fused convolutions read, are current after every kind of update
- * and after the host has written weights. */
+/* Tests that the rounded weights that fused convolutions read are current. They must be so after each optimizer's
+ * step, and after the host has written weights. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/dev/mma.cuh"

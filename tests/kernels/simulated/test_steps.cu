@@ -71,7 +71,7 @@ static std::string train(bool eager, const std::vector<int> &pieces, long *captu
 
 static void same_bytes()
 {
-    /* the first run of a plan is not captured, and later runs are captured in CUDA graphs of one, two or four steps */
+    /* The first run of a plan is not captured. Later runs are captured in CUDA graphs of one, two or four steps. */
     long two, many, eager;
     sim::device.driver = 12020; /* this driver cannot load kernels in a capture, so all kernels first run once */
     const std::string old = train(false, {2, STEPS - 2}, &many);
@@ -185,7 +185,7 @@ int main()
         return true;
     };
     if (!dev_small()) same_bytes(); /* ThreadSanitizer has already checked these kernels */
-    if (!slow && !dev_small()) {    /* spectral norm, whose u and v change in every step, and gradient penalties */
+    if (!slow && !dev_small()) { /* tests spectral norm, whose u and v change in every step, and gradient penalties */
         static char normal[DG_MODEL_TEXT_MAX];
         if (dg_model_norm_d(text, "tiny", DG_NORM_SPECTRAL, normal)) return 1;
         strcat(normal, "[train]\nr1 = 2\nr2 = 1\n");

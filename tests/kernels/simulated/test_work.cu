@@ -1,5 +1,5 @@
-/* Compares dg_variant.work with actual launches (kernels, blocks, threads, bytes of shared memory), for all variants of
- * dg_variant_list() at even and odd shapes. No kernel runs. */
+/* Compares dg_variant.work with the kernels, blocks, threads and shared memory of actual launches. Tests all variants
+ * of dg_variant_list() at even and odd shapes. No kernel runs. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "tests/op_shape.h"
