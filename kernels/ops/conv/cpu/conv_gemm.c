@@ -25,7 +25,8 @@ enum {
     MANY_STRIPS = 8 /* with at least this many strips, it is faster to pack the left matrix only once */
 };
 
-/* c[i][j] (+)= sum over k < n of a[i*AM + k*AK] * b[k*bk + j]; for i >= rows, a's last row is read. */
+/* c[i][j] = sum of a[i*AM + k*AK] * b[k*bk + j] over k < n. If `add`, the sum is added to c[i][j]. Rows i >= `rows`
+ * read the last row of a. */
 #define MICRO(name, MR, NV, AM, AK)                                                                                \
     static __attribute__((noinline)) void name(const real *a, ptrdiff_t am, int rows, const real *b, ptrdiff_t bk, \
                                                ptrdiff_t n, real *c, ptrdiff_t ldc, bool add)                      \
@@ -58,7 +59,8 @@ MICRO(packed1, DG_MR, 1, 1, DG_MR)
 MICRO(packed2, DG_MR, 2, 1, DG_MR)
 
 typedef struct {
-    const real *a, *b; /* elements are a[m*am + k*ak] and b[k*bk + n*bn] */
+    /* Element (m, k) of matrix a is a[m*am + k*ak]. Element (k, n) of matrix b is b[k*bk + n*bn]. */
+    const real *a, *b;
     real *c;
     ptrdiff_t M, N, K, am, ak, bk, bn;
     int height;
@@ -100,7 +102,6 @@ static job plan(dg_op_kind kind, const dg_conv_args *a)
     const bool in_rows = kind != DG_OP_conv_dw, low = in_rows && (j.M <= LOW || (j.M > DG_MR && j.M <= 2 * LOW));
     j.height = low ? LOW : DG_MR;
     cut(&j);
-    /* the left matrix of a dense layer is small and is used with many strips */
     j.shared = !low && a->Ho * a->Wo == 1 && j.N >= MANY_STRIPS * NR;
     j.packed = !in_rows || j.shared;
     j.one = low ? low1 : j.packed ? packed1 : rows1;
@@ -110,7 +111,7 @@ static job plan(dg_op_kind kind, const dg_conv_args *a)
     return j;
 }
 
-/* Packs n terms of rows m0 .. m1 - 1 as [tile][term][DG_MR]. */
+/* Packs n terms, from k0 on, of rows m0 .. m1 - 1 of a. Layout: [tile of DG_MR rows][term][row]. */
 static void pack_rows(const job *j, real *restrict to, ptrdiff_t m0, ptrdiff_t m1, ptrdiff_t k0, ptrdiff_t n)
 {
     for (ptrdiff_t m = m0; m < m1; m += DG_MR) {

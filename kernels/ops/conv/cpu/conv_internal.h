@@ -1,5 +1,5 @@
-/* Functions of the CPU convolution variants. A function ..._scratch returns the bytes of scratch memory, which depend
- * on the shape only. The number of threads is at most the number of workspaces in scratch memory. */
+/* Functions of the CPU convolution variants. A function ..._scratch returns the bytes of scratch memory that its
+ * variant needs. The bytes depend only on the shape. */
 #ifndef DG_CONV_INTERNAL_H
 #define DG_CONV_INTERNAL_H
 
@@ -11,40 +11,37 @@
 
 enum { DG_TEAM = 32 };
 
-/* Variant direct: forward and data gradient (conv_direct.c). */
 size_t DG_CPU(dg_conv_direct_scratch)(bool adjoint, const dg_conv_args *a);
 void DG_CPU(dg_conv_direct)(bool adjoint, const dg_conv_args *a);
 
-/* Variant direct: forward with few input channels (conv_fwd_thin.c), called by conv_direct.c. */
+/* Forward pass for few input channels (thin), called by conv_direct.c. */
 bool DG_CPU(dg_conv_fwd_is_thin)(const dg_conv_args *a);
 size_t DG_CPU(dg_conv_fwd_thin_scratch)(const dg_conv_args *a);
 void DG_CPU(dg_conv_fwd_thin)(const dg_conv_args *a);
 
-/* Variant direct: weight gradient (conv_dw.c). */
 size_t DG_CPU(dg_conv_dw_scratch)(const dg_conv_args *a);
 void DG_CPU(dg_conv_dw_direct)(const dg_conv_args *a);
 
-/* Variant direct: weight gradient with few input channels (conv_dw_thin.c), called by conv_dw.c. */
+/* Weight gradient for few input channels, called by conv_dw.c. */
 bool DG_CPU(dg_conv_dw_is_thin)(const dg_conv_args *a);
 size_t DG_CPU(dg_conv_dw_thin_scratch)(const dg_conv_args *a);
 void DG_CPU(dg_conv_dw_thin)(const dg_conv_args *a);
 
-/* Variant winograd: for K = 2S, or K = 3 and S = 1 (conv_winograd_data.c, conv_winograd_dw.c). */
+/* The functions of variant winograd require K = 2S, or K = 3 and S = 1. */
 size_t DG_CPU(dg_conv_winograd_scratch)(bool adjoint, const dg_conv_args *a);
 void DG_CPU(dg_conv_winograd)(bool adjoint, const dg_conv_args *a);
 size_t DG_CPU(dg_conv_winograd_dw_scratch)(const dg_conv_args *a);
 void DG_CPU(dg_conv_winograd_dw)(const dg_conv_args *a);
 
-/* Variant gemm: one matrix product (conv_gemm.c). */
 bool DG_CPU(dg_conv_gemm_takes)(const dg_conv_args *a);
 size_t DG_CPU(dg_conv_gemm_scratch)(dg_op_kind kind, const dg_conv_args *a);
 void DG_CPU(dg_conv_gemm)(dg_op_kind kind, const dg_conv_args *a);
 
-/* Variant gemm: forward of dense layers with few rows, without scratch (conv_dense.c), called by conv_gemm.c. */
+/* Forward pass of dense layers with few rows. It needs no scratch memory. */
 bool DG_CPU(dg_conv_is_dense)(dg_op_kind kind, const dg_conv_args *a);
 void DG_CPU(dg_conv_dense)(const dg_conv_args *a);
 
-/* Divides scratch memory into arrays that begin on a cache line. If base is 0, only counts the bytes of the arrays. */
+/* Divides scratch memory into arrays that begin on a cache line. If base is 0, dg_carve() only counts bytes. */
 typedef struct {
     uintptr_t base;
     size_t used;

@@ -1,12 +1,11 @@
-/* The inner product of all CPU convolutions, with vector extensions:
- *   c[i][j] (+)= sum over runs, over k < n, of a[k*AK + i] * b[k*BK + j]     for i < MR, j < NV * DG_LANES.
- * Operand `a` is read by broadcasts, operand b by vectors. The sums c stay in registers over all runs of a call. With
- * any tile size, every element of c is one chain of multiply-adds in the order of the runs. A chain's result is stored,
- * or added to the value in memory. A long chain has several times the error of short chains, so dg_micro_sum splits
- * long chains. The split depends on the shape only.
+/* Product of a tile of A and a tile of B, the inner loop of most CPU convolutions:
+ *   c[i][j] = sum over all runs and over k < n of a[k*AK + i] * b[k*BK + j], i < MR, j < NV * DG_LANES.
+ * If `add` is set, the sum is added to c[i][j]. Each sum is one chain of multiply-adds in the order of the runs.
+ * dg_micro_sum() splits long chains, because they have several times the error of short chains. The split depends only
+ * on the shape.
  *
- * Tile sizes: c needs MR * NV registers. At least 8 to 10 independent chains hide the latency of the multiply-adds. A
- * tile is 6 x 2 with 16 registers and 8 x 2 with 32 registers. */
+ * The sums need MR * NV registers. To hide the latency of multiply-adds, a tile needs 8 to 10 independent chains or
+ * more. CPUs with 16 registers have tiles of 6 x 2 vectors; CPUs with 32 registers have tiles of 8 x 2 vectors. */
 #ifndef DG_CONV_MICRO_H
 #define DG_CONV_MICRO_H
 
@@ -26,7 +25,6 @@ enum { DG_VEC_BYTES = 16, DG_MR = 4 };
 #endif
 enum { DG_LANES = DG_VEC_BYTES / (int)sizeof(real) };
 
-/* Vector in memory with the alignment of `real`. */
 typedef real dg_vec __attribute__((vector_size(DG_VEC_BYTES), aligned(sizeof(real)), may_alias));
 
 #ifdef __clang__
@@ -36,10 +34,11 @@ typedef real dg_vec __attribute__((vector_size(DG_VEC_BYTES), aligned(sizeof(rea
 #endif
 #define DG_INLINE static inline __attribute__((always_inline, unused))
 
-/* Results of at least DG_LARGE bytes are stored as whole cache lines by non-temporal stores, bypassing the caches. */
+/* Results of at least DG_LARGE bytes are stored by non-temporal stores. A cache line has DG_LINE reals. */
 enum { DG_LARGE = 64 << 20, DG_LINE = 64 / (int)sizeof(real) };
 
-/* True if non-temporal stores suit a result of `count` reals at `to`, in rows of `row` reals. */
+/* True if a result is large and aligned enough for non-temporal stores. It has `count` reals, with `row` reals per
+ * row. */
 static inline bool dg_streams(const real *to, size_t count, size_t row)
 {
     return count * sizeof(real) >= DG_LARGE && row % DG_LINE == 0 && (uintptr_t)to % 64 == 0;
@@ -71,8 +70,8 @@ typedef struct {
     ptrdiff_t n;
 } dg_span;
 
-/* For packed tiles, strides are the constants AK and BK, else the arguments ak and bk. The function is noinline,
- * because GCC 12 spills the accumulators of an inlined copy. */
+/* AK and BK are the strides of a and b: constants, or the arguments ak and bk. The function is noinline, because GCC 12
+ * spills the accumulators of an inlined copy. */
 #define DG_MICRO(name, MR, NV, AK, BK)                                                                                \
     static __attribute__((noinline, unused)) void name(const dg_span *run, int runs, real *c, ptrdiff_t ldc, int add, \
                                                        ptrdiff_t ak, ptrdiff_t bk)                                    \
@@ -101,7 +100,7 @@ typedef struct {
     }
 typedef void dg_micro(const dg_span *run, int runs, real *c, ptrdiff_t ldc, int add, ptrdiff_t ak, ptrdiff_t bk);
 
-/* Runs a DG_MICRO function over all runs, in chains of at most DG_SUM_TERMS terms. ak, bk: strides of a and b. */
+/* Runs a DG_MICRO function over all runs, in chains of at most DG_SUM_TERMS terms. */
 enum { DG_SUM_TERMS = 128, DG_SUM_RUNS = 16 };
 static inline void dg_micro_sum(dg_micro *micro, const dg_span *run, int runs, real *c, ptrdiff_t ldc, int add,
                                 ptrdiff_t ak, ptrdiff_t bk)

@@ -1,17 +1,17 @@
-/* Interleaves rows, the packing step of the convolutions, by transposing small squares in registers. */
+/* Packing for the convolutions: interleaves rows by transposing small squares in registers. */
 #ifndef DG_CONV_PACK_H
 #define DG_CONV_PACK_H
 
 #include "kernels/ops/conv/cpu/conv_micro.h"
 
-/* Selects the listed elements of the vectors a and b. gcc before version 12 lacks __builtin_shufflevector. */
+/* gcc before version 12 lacks __builtin_shufflevector. */
 #if defined __clang__ || __GNUC__ >= 12
 #define DG_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
 #define DG_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (dg_square_places){__VA_ARGS__})
 #endif
 
-/* DG_SQUARE: side of the squares, which is the number of lanes of a register, at most 8. */
+/* DG_SQUARE is the side of the transposed squares: the number of lanes of a register, at most 8. */
 #if (defined __AVX512F__) || (defined __AVX__ && DG_FP == 32)
 #define DG_SQUARE 8
 #define DG_FIRST_HALVES(a, b) DG_SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
@@ -32,7 +32,6 @@ typedef int32_t dg_square_places __attribute__((vector_size(DG_SQUARE * sizeof(r
 #endif
 typedef real dg_square_row __attribute__((vector_size(DG_SQUARE * sizeof(real)), aligned(sizeof(real)), may_alias));
 
-/* Transposes r in log2(DG_SQUARE) steps, each of which interleaves the first half of the rows with the second half. */
 DG_INLINE void dg_transpose(dg_square_row r[DG_SQUARE])
 {
     dg_square_row t[DG_SQUARE];
@@ -46,8 +45,8 @@ DG_INLINE void dg_transpose(dg_square_row r[DG_SQUARE])
     }
 }
 
-/* to[e * width + i] = from[i * stride + e] for e < count, i < rows. Elements with rows <= i < width get arbitrary
- * values. If DG_SQUARE does not divide width, up to DG_SQUARE - 1 reals after the last element are overwritten. */
+/* Sets to[e * width + i] to from[i * stride + e], for e < count and i < rows. Padding (rows <= i < width) gets
+ * arbitrary values. Up to DG_SQUARE - 1 reals after the last element of `to` may be overwritten. */
 DG_INLINE void dg_interleave(real *restrict to, int width, const real *restrict from, ptrdiff_t stride, int rows,
                              ptrdiff_t count)
 {

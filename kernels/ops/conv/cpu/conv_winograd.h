@@ -1,18 +1,18 @@
-/* Winograd's minimal filtering, F(m,r): m outputs of a correlation of r taps from n = m+r-1 products instead of m r.
- *   y[i] = sum over p < r of g[p] d[i+p], i < m:    y = A' ((G g) * (B' d)).
- *   g[p] = sum over i < m of d[i+p] y[i]:           g = G' ((A y) * (B' d)), by transposition.
+/* Winograd's minimal filtering F(m,r): a correlation with r taps computes m outputs from n = m+r-1 products, instead of
+ * m r. In these formulas, d are the inputs, g the taps, and A' is A transposed:
+ *   Output: y[i] = sum over p < r of g[p] d[i+p], i < m. Transformed: y = A' ((G g) * (B' d)).
+ *   Weight gradient: g[p] = sum over i < m of d[i+p] y[i]. Transformed: g = G' ((A y) * (B' d)).
  * Both formulas follow from the product of two polynomials, computed at n points. The points minimise the fp32 error
  * (Barabasz et al. 2020, "Error analysis and improving the accuracy of Winograd convolution"):
  *   F(4,3), n = 6: points a, -a, b, -b, 0 and infinity with a = 3/2 and b = 5/8. The error is 0.4 times the error with
- *            a = 1 and b = 2. Relative errors at 32 to 128 channels: 5e-7, weight gradients 5e-7 to 7e-7, direct sums
- *            2e-7.
- *   F(4,2), n = 5: points a, -a, b, -b and infinity with a = 5/4 and b = 3/8. The error is half the error of the usual
- *            points 0, 1, -1, 2 and infinity, for one or two more operations per transform.
- *   F(2,2), n = 3: points 0, 1 and infinity have errors like the direct sum.
- * In two dimensions, the transforms are applied to columns, then to rows. A convolution with K = 2S has a filter of two
- * taps for each of the S x S phases of the input (forward) or output (backward). A convolution with K = 3 and S = 1 is
- * one filter of three taps. Sources: Winograd 1980, "Arithmetic complexity of computations"; Lavin & Gray 2016, "Fast
- * algorithms for convolutional neural networks". */
+ *     a = 1 and b = 2. With 32 to 128 channels, the relative error is 5e-7 to 7e-7, and 2e-7 for direct sums.
+ *   F(4,2), n = 5: points a, -a, b, -b and infinity with a = 5/4 and b = 3/8. The error is half the error of points 0,
+ *     1, -1, 2 and infinity. A transform has one or two more operations.
+ *   F(2,2), n = 3: points 0, 1 and infinity. The error is like that of direct sums.
+ * In two dimensions, columns are transformed before rows. A convolution with K = 2S has S x S filters of 2 x 2 taps.
+ * Each filter belongs to one phase of the input (forward) or of the output (backward). A convolution with K = 3 and S =
+ * 1 is one filter of 3 x 3 taps. Sources: Winograd 1980, "Arithmetic complexity of computations"; Lavin & Gray 2016,
+ * "Fast algorithms for convolutional neural networks". */
 #ifndef DG_CONV_WINOGRAD_H
 #define DG_CONV_WINOGRAD_H
 
@@ -24,21 +24,21 @@ enum { DG_POINTS = 6, DG_TAPS = 3 };
 #define DG_TAPS_OF(n) ((n) == 6 ? 3 : 2)
 #define DG_TILE_OF(n) ((n) == 3 ? 2 : 4)
 
-/* For n = 5: points a and b, and a factor of the weight transform. The points' powers up to the third are exact. */
+/* Points a and b for n = 5, and a factor of the weight transform. Powers of a and b are exact up to the third power. */
 #define DG_A ((real)1.25)
 #define DG_B ((real)0.375)
 #define DG_C ((real)(1 / (2 * (1.25 * 1.25 - 0.375 * 0.375))))
 
-/* For n = 6: points a and b, and the weight transform's factors for a, b and 0. The points' powers are exact. */
+/* Points a and b for n = 6, and the factors of the weight transform for a, b and 0. Powers of a and b are exact. */
 #define DG_A6 ((real)1.5)
 #define DG_B6 ((real)0.625)
 #define DG_CA6 ((real)(1 / (2 * 1.5 * 1.5 * (1.5 * 1.5 - 0.625 * 0.625))))
 #define DG_CB6 ((real)(1 / (2 * 0.625 * 0.625 * (0.625 * 0.625 - 1.5 * 1.5))))
 #define DG_C6 ((real)(1 / (1.5 * 1.5 * 0.625 * 0.625)))
 
-/* Defines the transforms for both register types, dg_vec and dg_square_row. n is a constant after inlining. */
+/* Transforms along one axis, for vectors of type VEC. After inlining, n is a constant. */
 #define DG_WINOGRAD(VEC, name)                                                                          \
-    /* v = B' d: n inputs to n products */                                                              \
+    /* v = B' d */                                                                                      \
     DG_INLINE void name##_input(const int n, const VEC *d, VEC *v)                                      \
     {                                                                                                   \
         if (n == 3) {                                                                                   \
@@ -58,7 +58,7 @@ enum { DG_POINTS = 6, DG_TAPS = 3 };
         if (n == 6) v[4] = e - b * b * (d[2] - a * a * d[0]);                                           \
         v[n - 1] = (at[4] - a * a * at[2]) - b * b * o;                                                 \
     }                                                                                                   \
-    /* u = G g: taps to n products */                                                                   \
+    /* u = G g */                                                                                       \
     DG_INLINE void name##_taps(const int n, const VEC *g, VEC *u)                                       \
     {                                                                                                   \
         if (n == 3) {                                                                                   \
@@ -84,7 +84,7 @@ enum { DG_POINTS = 6, DG_TAPS = 3 };
         u[3] = -DG_C * g[1] + q;                                                                        \
         u[4] = g[1];                                                                                    \
     }                                                                                                   \
-    /* y = A' u: n products to the outputs of a tile */                                                 \
+    /* y = A' u */                                                                                      \
     DG_INLINE void name##_output(const int n, const VEC *u, VEC *y)                                     \
     {                                                                                                   \
         if (n == 3) {                                                                                   \
@@ -99,7 +99,7 @@ enum { DG_POINTS = 6, DG_TAPS = 3 };
         y[2] = a * a * p + b * b * r;                                                                   \
         y[3] = a * a * a * q + (b * b * b * t + u[n - 1]);                                              \
     }                                                                                                   \
-    /* z = A y: the outputs of a tile to n products */                                                  \
+    /* z = A y */                                                                                       \
     DG_INLINE void name##_outputs_back(const int n, const VEC *y, VEC *z)                               \
     {                                                                                                   \
         if (n == 3) {                                                                                   \
@@ -118,7 +118,7 @@ enum { DG_POINTS = 6, DG_TAPS = 3 };
         if (n == 6) z[4] = y[0];                                                                        \
         z[n - 1] = y[3];                                                                                \
     }                                                                                                   \
-    /* g = G' u: n products to the taps */                                                              \
+    /* g = G' u */                                                                                      \
     DG_INLINE void name##_taps_back(const int n, const VEC *u, VEC *g)                                  \
     {                                                                                                   \
         if (n == 3) {                                                                                   \
@@ -140,8 +140,8 @@ enum { DG_POINTS = 6, DG_TAPS = 3 };
 DG_WINOGRAD(dg_vec, dg_wide)
 DG_WINOGRAD(dg_square_row, dg_slim)
 
-/* Transforms `channels` channels (a multiple of DG_LANES) at the pointers `from`; frequency f is stored at to[f *
- * step]. Each n has its own noinline function. */
+/* Transforms `channels` channels, a multiple of DG_LANES. Each pointer in `from` is the address of one pixel of a tile.
+ * Frequency f is stored at to[f * step]. */
 typedef void dg_transform(const real *const *from, int channels, real *to, size_t step);
 #define DG_BY_VECTORS(name, one, n)                                                                             \
     static __attribute__((noinline)) void name##n(const real *const *from, int channels, real *to, size_t step) \
@@ -149,8 +149,7 @@ typedef void dg_transform(const real *const *from, int channels, real *to, size_
         for (ptrdiff_t c = 0; c < channels; c += DG_LANES) one(n, from, c, to + c, step);                       \
     }
 
-/* Transforms any number of channels. The array `from` contains `count` pointers to first channels. A last vector with
- * fewer than DG_LANES channels is copied and padded. */
+/* Transforms any number of channels of `count` pixels. The last channels are padded to DG_LANES. Overwrites `from`. */
 static inline void dg_whole_and_rest(dg_transform *transform, const real **from, int count, int channels, real *to,
                                      size_t step)
 {
@@ -159,33 +158,32 @@ static inline void dg_whole_and_rest(dg_transform *transform, const real **from,
     if (!rest) return;
     real tail[DG_POINTS * DG_POINTS][DG_LANES] = {{0}};
     for (int i = 0; i < count; i++) {
-        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): every pointer is valid; pixels outside point to zeros */
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): pixels outside of the image point to zeros */
         for (int k = 0; k < rest; k++) tail[i][k] = from[i][whole + k];
         from[i] = tail[i];
     }
     transform(from, DG_LANES, to + whole, step);
 }
 
-/* Images of C channels; image: first channel of the first pixel; zeros: values that are read outside of the image. */
+/* `image` is the address of the first pixel and channel. Pixels outside of the image read `zeros`. */
 typedef struct {
     const real *image, *zeros;
     int H, W, C;
 } dg_winograd_image;
 
-/* Transforms the n x n inputs at rows y0 + r * at and columns x0 + s * at (r, s < n) of an image to all frequencies
- * (conv_winograd_tiles.c). */
+/* Transforms a tile of an image to n x n frequencies (conv_winograd_tiles.c). The tile has the pixels at rows y0 + r *
+ * at and columns x0 + s * at, for r, s < n. */
 void DG_CPU(dg_winograd_input)(const dg_winograd_image *im, int n, int y0, int x0, int at, int channels, real *to,
                                size_t step);
 
-/* Prefetches `count` reals, because the order of tiles is too irregular for the hardware prefetcher. */
+/* Prefetches `count` reals or up to `end`. The order of tiles is too irregular for the hardware prefetcher. */
 static inline void dg_fetch(const real *from, ptrdiff_t count, const real *end)
 {
     if (count > end - from) count = end - from;
     for (ptrdiff_t i = 0; i < count; i += 64 / (ptrdiff_t)sizeof(real)) __builtin_prefetch(from + i, 0, 2);
 }
 
-/* Returns the distance in reals between arrays that are read together: an odd number of cache lines, so that these
- * arrays use different sets of L1. */
+/* Rounds up to an odd number of cache lines, so that arrays that are read together use different sets of L1. */
 static inline size_t dg_odd_lines(size_t reals)
 {
     size_t line = 64 / sizeof(real);

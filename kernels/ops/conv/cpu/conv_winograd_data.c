@@ -1,15 +1,12 @@
-/* Winograd convolution (conv_winograd.h), forward and data gradient in one implementation, for K = 2S, or K = 3 and S =
- * 1.
+/* Winograd convolution (conv_winograd.h), forward pass and data gradient, for K = 2S, or K = 3 and S = 1.
  *
- * Forward, each of the n * n frequencies is one product that sums S*S*Ci terms, over all phases of the input. Backward,
- * each phase of the output is a separate filter of y. Along an axis, tile t reads inputs in_step * (m*t + r) + in_at, r
- * < n, and writes outputs out_step * (m*t + i) + out_at, i < m.
+ * In the forward pass, each frequency is one matrix product. It sums S*S*Ci terms, over all phases of the input. In the
+ * data gradient, each phase of the output is a separate filter of y.
  *   U[phase][block of channels][frequency][term][NR]: transformed weights.
- *   V[frequency][tile][term]: transformed inputs of a piece (consecutive tiles, possibly of several images).
+ *   V[frequency][tile][term]: transformed inputs of a piece (consecutive tiles).
  *   M[frequency][tile][NR]: products of one block of channels.
- * The first loop order is for many tiles: U is computed once, then V of each piece, kept in L2, is multiplied by all of
- * U. The second loop order is for few tiles and many channels, where U is larger: V is computed for the whole batch,
- * then multiplied by one block of U after another. */
+ * With many tiles, U is computed once. V of each piece stays in L2 and is multiplied by all of U. With few tiles
+ * (`few`), V is computed for the whole batch and multiplied by one block of U after another. */
 #include "kernels/ops/conv/cpu/conv_winograd_job.h"
 
 #include <omp.h>
@@ -18,13 +15,12 @@
 enum {
     V_BYTES = 384 << 10,
     SUM_TERMS = 32,
-    /* with two taps, sums of at most SHORT_TERMS terms are split into chains of SUM_TERMS / 2 terms */
     SHORT_TERMS = 256,
-    M_TILES = 64 /* tiles of a piece in the second loop order, so that M fits L2 */
+    M_TILES = 64 /* tiles per piece if `few` is set, so that M fits L2 */
 };
 
-/* `a` points to DG_MR rows of V; each step reads one term of all rows. The terms are split into chains that are added
- * to c in order, because a single chain would have twice the error. */
+/* Multiplies DG_MR rows of V by NV vectors of U. Terms are summed in chains of length `chain`, because a single chain
+ * would have twice the error. */
 #define MICRO_ROWS(name, NV)                                                                                           \
     static __attribute__((noinline)) void name(const real *a, ptrdiff_t lda, const real *b, real *c, int n, int chain) \
     {                                                                                                                  \

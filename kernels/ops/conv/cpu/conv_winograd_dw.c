@@ -1,12 +1,13 @@
 /* Winograd weight gradient (conv_winograd.h), for K = 2S, or K = 3 and S = 1.
- *   V[phase][frequency][tile][channel]: transformed x of a block of input channels, for phases (py, px) with one py.
+ *   V[phase][frequency][tile][channel]: transformed x of a block of input channels, for all px and one py.
  *   Z[frequency][tile][channel]: transformed y of a chunk of output channels.
- * Products V * Z are summed over the tiles of a piece. For two taps, M[frequency][DG_MR][NR] of one tile of w stays in
- * L1, is transformed to 2 x 2 taps and added to a copy of w. For three taps, blocks of input channels are wide, because
- * each block transforms all of y. Their copies hold sums per frequency, which are transformed to taps at the end.
+ * Products V * Z are summed over the tiles of a piece: a few images, or a band of an image. With two taps, the sums for
+ * DG_MR rows of w stay in L1. They are transformed to 2 x 2 taps and added to a copy of w. With three taps, a copy of w
+ * stores sums per frequency, which are transformed to taps at the end. Blocks of input channels are wide, because each
+ * block transforms all of y.
  *
- * Threads divide the work by blocks of input channels, rows of phases, and slices. A slice is a range of pieces; a
- * piece is a few images or a band of an image. Each slice sums into its own copy; the copies are added in order. */
+ * A unit of work is a block of input channels, a row of phases, and a slice (a range of pieces). Each slice has its own
+ * copy of w; the copies are added in order. */
 #include "kernels/ops/conv/cpu/conv_winograd.h"
 
 #include <omp.h>
@@ -29,20 +30,20 @@ DG_MICRO(wide1, DG_MR, 1, ak, bk)
 
 typedef struct {
     const dg_conv_args *a;
-    int n, m, points, taps; /* per axis: n points, m outputs per tile, and taps; points: n * n */
+    int n, m, points, taps; /* per tile and axis: n points, m outputs, and taps */
     int rows_of_w;
     int NR, wide, blocks;
     int chunk, chunks;
     int down, across;
     int images, rows, groups, bands;
     int slices, units, team;
-    size_t v_step, z_step, ldv, ldz; /* v_step, z_step: reals per frequency; ldv, ldz: reals per tile */
+    size_t v_step, z_step, ldv, ldz; /* reals per frequency (v_step, z_step) and per tile (ldv, ldz) */
     size_t ldw, copy_count;
     real *zeros, *copies;
 } job;
 
-/* Plans three taps: as many slices as COPIES_BYTES allows, then the widest blocks of input channels that leave about
- * UNITS units of work. */
+/* For three taps, chooses as many slices as COPIES_BYTES allows. Then chooses the widest blocks that leave about UNITS
+ * units of work. */
 static void plan_frequencies(job *j, int pieces)
 {
     const int tiles = dg_ceil_div(j->a->Ci, j->NR);
@@ -124,7 +125,7 @@ DG_BY_VECTORS(back, transform_back, 3)
 DG_BY_VECTORS(back, transform_back, 5)
 DG_BY_VECTORS(back, transform_back, 6)
 
-/* Computes V[px], the transformed x of a piece for phases (py, px), px < S. */
+/* Computes V, the transformed x of a piece, for phases (py, px) with px < S. */
 static void transform_x(const job *j, const piece *p, real *V, int block, int py)
 {
     const dg_conv_args *a = j->a;
@@ -188,7 +189,8 @@ DG_INLINE void transform_taps(const int n, const real *M, size_t step, dg_vec *g
 
 enum { M_STEP = DG_MR * 2 * DG_LANES + 64 / (int)sizeof(real) };
 
-/* Stores the taps of one phase and `rows` output channels in copy[co][ky][kx][ci..]. If `add` is not 0, adds them. */
+/* Transforms M to the taps of phase (py, px) and `rows` output channels. Layout of `copy`: [co][ky][kx][ci]. If `add`
+ * is set, adds the taps to `copy`. */
 static __attribute__((noinline)) void add_taps(const job *j, const real *M, real *copy, int rows, int py, int px,
                                                int add)
 {
@@ -207,7 +209,7 @@ static __attribute__((noinline)) void add_taps(const job *j, const real *M, real
         }
 }
 
-/* For two taps: transforms products of a piece and a chunk of channels to taps, and adds these to a copy of w. */
+/* For two taps, adds the gradient of a piece and a chunk of output channels to `copy`. */
 static void add_piece_to_taps(const job *j, const real *V, const real *Z, real *copy, int tiles, int chunk, int py,
                               int add)
 {
@@ -227,7 +229,7 @@ static void add_piece_to_taps(const job *j, const real *V, const real *Z, real *
         }
 }
 
-/* For three taps, sums a piece's products of one chunk, in chains of tiles, into copy[frequency][co][ci..]. */
+/* For three taps, adds the products of a piece and a chunk of output channels to copy[frequency][co][ci]. */
 static void add_piece(const job *j, const real *V, const real *Z, real *copy, int tiles, int block, int chunk, int add)
 {
     dg_micro *micro = j->NR == DG_LANES ? wide1 : wide2;

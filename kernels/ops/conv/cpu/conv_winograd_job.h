@@ -1,9 +1,11 @@
-/* Declarations shared by the files of the Winograd convolution, forward and data gradient (conv_winograd_data.c). */
+/* Declarations shared by the files of the Winograd forward pass and data gradient (conv_winograd_data.c). */
 #ifndef DG_CONV_WINOGRAD_JOB_H
 #define DG_CONV_WINOGRAD_JOB_H
 
 #include "kernels/ops/conv/cpu/conv_winograd.h"
 
+/* Along an axis, tile t reads inputs in_step * (m*t + r) + in_at for r < n. It writes outputs out_step * (m*t + i) +
+ * out_at for i < m. */
 typedef struct {
     int in_at, in_step, out_at, out_step, tiles;
 } dg_winograd_axis;
@@ -13,15 +15,15 @@ typedef struct {
     real *out, *zeros;
     int N, Hi, Wi, Ci, Ho, Wo, Co, S, P;
     bool adjoint;
-    int n, m, points; /* per axis: n points, m outputs per tile; points: n * n */
+    int n, m, points; /* per tile and axis: n points, m outputs */
     int taps;
-    int segments, phases; /* number of the input's phases, and of the output's phases */
+    int segments, phases; /* number of phases of the input, and of the output */
     int ci;
     int terms;
     int chain;
     int NR, blocks;
     bool stream;
-    bool few; /* if there are few tiles, the second loop order is used */
+    bool few; /* few tiles: V is computed for the whole batch at once */
     int tiles, pieces;
     int room;
     int team;
@@ -58,12 +60,9 @@ static inline dg_winograd_grid dg_winograd_make_grid(const dg_winograd_job *j, i
     return g;
 }
 
-/* Computes the transformed weights U of one phase and block of channels. */
+/* Compute U, V, and the outputs from M (conv_winograd_data.c). */
 void DG_CPU(dg_winograd_weights)(const dg_winograd_job *j, real *U, int phase, int block);
-
-/* Computes the transformed inputs V of a piece (range of tiles). */
 void DG_CPU(dg_winograd_inputs)(const dg_winograd_job *j, const dg_winograd_piece *p, real *V, int phase);
-/* Computes the outputs of a piece (range of tiles) and block of channels from the products M. */
 void DG_CPU(dg_winograd_outputs)(const dg_winograd_job *j, const dg_winograd_piece *p, const real *M, int phase,
                                  int block);
 

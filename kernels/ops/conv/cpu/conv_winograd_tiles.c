@@ -7,7 +7,8 @@ typedef dg_winograd_job job;
 typedef dg_winograd_grid grid;
 typedef dg_winograd_piece piece;
 
-/* Transforms a vector of channels, from channel c on, of n x n inputs to all frequencies: to[f * step]. */
+/* Transforms one vector of channels, from channel c on, of the n x n inputs of a tile. Frequency f is stored at to[f *
+ * step]. */
 DG_INLINE void transform_input(const int n, const real *const *from, ptrdiff_t c, real *to, size_t step)
 {
     dg_vec t[DG_POINTS][DG_POINTS];
@@ -44,7 +45,7 @@ void DG_CPU(dg_winograd_input)(const dg_winograd_image *im, int n, int y0, int x
     dg_whole_and_rest(n == 6 ? input6 : n == 5 ? input5 : input3, from, n * n, channels, to, step);
 }
 
-/* The segments (phases of the input) of a tile are transformed together, because they are interleaved in memory. */
+/* The input phases (segments) of a tile are transformed together, because they are interleaved in memory. */
 void DG_CPU(dg_winograd_inputs)(const job *j, const piece *p, real *V, int phase)
 {
     const grid g = dg_winograd_make_grid(j, phase);
@@ -75,7 +76,7 @@ DG_INLINE void transform_output(const int n, const real *from, size_t step, dg_v
     DG_UNROLL for (int i = 0; i < m; i++) dg_wide_output(n, t[i], out + i * m);
 }
 
-/* Stores one vector of channels of a tile that is inside the output. */
+/* Stores one vector of channels of a tile that is entirely inside the output. */
 #define OUTPUT(n)                                                                                           \
     static __attribute__((noinline)) void output##n(const real *from, size_t step, real *to, ptrdiff_t row, \
                                                     ptrdiff_t pixel)                                        \
@@ -90,7 +91,7 @@ OUTPUT(3)
 OUTPUT(5)
 OUTPUT(6)
 
-/* Stores a cache line of channels of a tile inside the output, by non-temporal stores. */
+/* Stores one cache line of channels by non-temporal stores. The tile must be entirely inside the output. */
 #define OUTPUT_LINES(n)                                                                                    \
     static __attribute__((noinline)) void lines##n(const real *from, size_t step, real *to, ptrdiff_t row, \
                                                    ptrdiff_t pixel)                                        \

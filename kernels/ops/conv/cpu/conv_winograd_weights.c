@@ -3,7 +3,7 @@
 
 typedef dg_winograd_job job;
 
-/* Transforms the r x r taps g of DG_SQUARE channels to all frequencies: to[f * step]. */
+/* Transforms the r x r taps of DG_SQUARE channels. Frequency f is stored at to[f * step]. */
 DG_INLINE void transform_taps(const int n, const dg_square_row *g, real *to, size_t step)
 {
     const int r = DG_TAPS_OF(n);
@@ -38,7 +38,7 @@ static dg_square_row load_some(const real *from, int n)
     return *(const dg_square_row *)all;
 }
 
-/* Forward: computes the transformed weights U of DG_SQUARE output channels from co0 on and one input phase. */
+/* Forward: transforms the weights of one input phase and of DG_SQUARE output channels, from co0 on. */
 static void weights_forward(const job *j, real *panel, int co0, int py, int px)
 {
     int r = j->taps, K = r * j->S, n = dg_min(DG_SQUARE, j->Co - co0);
@@ -64,7 +64,7 @@ static void weights_forward(const job *j, real *panel, int co0, int py, int px)
     }
 }
 
-/* Backward: computes the transformed weights U of one output phase and block, with taps in descending order. */
+/* Backward: transforms the weights of one output phase and block of channels. The taps are reversed. */
 static void weights_backward(const job *j, real *panel, int block, int py, int px)
 {
     int r = j->taps, K = r * j->S;

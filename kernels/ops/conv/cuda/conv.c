@@ -14,7 +14,7 @@ static const char *check_sizes(const dg_conv_args *a, int more)
     return NULL;
 }
 
-/* Maximum images per tile. Images past the end of the batch are neither read nor written. */
+/* Maximum number of images by which a tile can extend past the batch. */
 enum { TILE_IMAGES = 8 };
 
 const char *dg_conv_check(const dg_op *op, const dg_tune *t, dg_type real)
@@ -103,7 +103,7 @@ static const char *check_direct(const dg_op *op, dg_tune *t, dg_type real, const
     return why;
 }
 
-/* Counts the work of kernels with one thread or warp per result. One of the two operands is read from the cache. */
+/* Each result has one thread or one warp. Only one operand's loads are counted, because the other operand is cached. */
 static void direct_work(const dg_op *op, dg_work *w)
 {
     const dg_conv_product p = dg_conv_product_of(op->kind, &op->u.conv);

@@ -1,8 +1,6 @@
-/* Convolution: the direct kernels, for every shape and both types of real, and the dispatch from a variant to its
- * launcher.
- * Thread tile: one result (long sums: a warp per result). Shared memory: none. Registers: 32 to 40.
- * Bound by: latency of loads.
- * Template parameter real: type of all values. */
+/* Direct convolution kernels for every shape, and the dispatch from a variant to its launcher.
+ * Thread tile: one result; in dw_by_warps, a warp computes one result. Shared memory: none. Registers: 32 to 40.
+ * Bound by: latency of loads. */
 #include "kernels/ops/conv/cuda/conv.cuh"
 extern "C" {
 #include "core/plan/work.h"
@@ -38,7 +36,7 @@ template <class real> static __global__ void dx_direct(const dg_conv_args a)
     const real *y = (const real *)a.y + n * a.Ho * a.Wo * a.Co, *w = (const real *)a.w + ci;
     real sum = 0;
     for (int ky = (iy + a.P) % a.S; ky < a.K; ky += a.S) {
-        const int oy = (iy + a.P - ky) / a.S; /* the division is exact if the numerator is not negative */
+        const int oy = (iy + a.P - ky) / a.S;
         if (iy + a.P < ky) break;
         if (oy >= a.Ho) continue;
         for (int kx = (ix + a.P) % a.S; kx < a.K; kx += a.S) {
@@ -78,8 +76,7 @@ template <class real> static __global__ void dw_direct(const dg_conv_args a)
     ((real *)a.w)[i] = all;
 }
 
-/* For long sums and few results, as in a first layer, a warp computes each result. Lane i adds positions i, i + 32,
- * ..., and a tree adds the sums of the lanes. */
+/* A warp computes each result. This is faster for long sums and few results, as in a first layer. */
 template <class real> static __global__ void dw_by_warps(const dg_conv_args a)
 {
     const int64_t i = dg_thread() / 32;

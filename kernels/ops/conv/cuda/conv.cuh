@@ -1,5 +1,5 @@
-/* Launchers of the convolution variants, one file each. All variants except direct support only fp32. The C file of a
- * variant checks the supported shapes. */
+/* Launchers of the convolution variants. All variants except direct require fp32. The C file of each variant checks the
+ * shapes. */
 #ifndef DG_CONV_CUH
 #define DG_CONV_CUH
 
@@ -15,14 +15,14 @@ DG_CONV_VARIANTS(X)
 
 void dg_conv_thin_mma_dw(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream);
 
-/* Launchers of variants mma and wgmma: _bf16 and _wide (warpgroups) for forward passes and data gradients, _dw for
- * weight gradients in bf16, _fp16 for all three directions. The parts of a split sum are consecutive in `out`. */
+/* Launchers of variants mma and wgmma (_wide: warpgroups). _bf16 and _wide have no weight gradient. The parts of a
+ * split sum are consecutive in `out`. */
 void dg_conv_mma_bf16(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 void dg_conv_mma_wide(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 void dg_conv_mma_dw(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 void dg_conv_mma_fp16(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 
-/* Returns the memory that kernels write: the result, or scratch for the parts of a split sum. */
+/* Returns where kernels store: the result tensor, or scratch memory for the parts of a split sum. */
 float *dg_conv_out(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
 
 /* Adds the parts of a split sum to the result, in a fixed order. */

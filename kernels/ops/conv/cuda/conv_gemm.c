@@ -15,7 +15,7 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
                                                               : NULL;
 }
 
-/* Counts the work of a product for tiles of 128 x 64, because the tiles of cuBLAS are unknown. */
+/* Assumes tiles of 128 x 64, because the tiles of cuBLAS are unknown. */
 static void work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args a = dg_conv_flat(&op->u.conv);
@@ -27,6 +27,6 @@ static void work(const dg_op *op, dg_work *w)
     w->outputs = 64;
 }
 
-/* exclusive: cuBLAS has one workspace, so ops of variant cublas do not run concurrently. */
+/* exclusive: ops of this variant must not run concurrently, because cuBLAS has one workspace. */
 const dg_variant dg_conv_variant_cublas = {
     .name = "cublas", .check = check, .work = work, .by_row = true, .exclusive = true};

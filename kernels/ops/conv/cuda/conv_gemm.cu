@@ -1,4 +1,4 @@
-/* Variant cublas: dense layers and 1x1 convolutions with stride 1; x and y are matrices of pixels x channels. */
+/* Variant cublas: dense layers and 1x1 convolutions with stride 1. */
 #include "kernels/ops/conv/cuda/conv.cuh"
 #include "kernels/cuda/cublas.cuh"
 

@@ -23,7 +23,7 @@ static const tile_row fwd_bf16[] = {DG_MMA_FWD_TILES(X)}, fwd_fp16[] = {DG_FP16_
 #undef X
 #define ROWS(array) array, sizeof array / sizeof *array
 
-/* Size of a block and of its shared memory. `wide`: tile of warpgroups, with gaps between planes (wgmma.cuh). */
+/* Returns the threads and shared memory of a block for tile r. `wide`: warpgroups compute the tile. */
 static tile tile_of(const tile_row *r, bool dx, bool wide)
 {
     const int pitch = !wide ? r->n
@@ -70,7 +70,7 @@ dg_mma_tile dg_mma_tile_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune
     return (tile){0};
 }
 
-/* Returns the number of steps of a sum: pieces of 64 positions (weight gradient) or chunks of channels. */
+/* Returns the steps of the main loop: pieces of 64 positions for a weight gradient, else chunks of channels. */
 static int steps_of(dg_op_kind kind, const dg_conv_args *a)
 {
     const int side = dg_mma_is_small(a) ? 4 : 8;
@@ -159,7 +159,7 @@ static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
         }
 }
 
-/* Counts loads of patches (64 positions with a border), which are loaded once for all taps and phases. */
+/* A patch (64 positions with a border) is loaded once for all taps and phases. */
 static void work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;
