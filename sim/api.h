@@ -68,7 +68,7 @@ cudaError_t refuse_in_capture();
 /* Functions of faults.cpp. fault_word parses a word of the environment variable SIM. */
 bool fault_word(const char *word);
 void wait_for_file();
-extern long graph_launches; /* streams.cpp */
+extern long graph_launches; /* defined in streams.cpp */
 void fault_in(const grid &g);
 cudaError_t fault_at_launch(const char *op);
 

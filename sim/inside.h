@@ -110,7 +110,7 @@ struct cuda_thread : thread_view {
     collective_kind kind;
     site at; /* source line at which the CUDA thread waits */
     const void *in;
-    void *out; /* result of the warp collective in which the thread waits */
+    void *out;
     async_copies *copies;
     bool published; /* the thread has called wgmma_publish since the last barrier */
 };
@@ -193,8 +193,8 @@ bool same(site a, site b);
 void report(site at, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool failed();
 void forget_report();
-[[noreturn]] void abandon();          /* ends the calling fiber and its launch */
-bool stack_overflow(const void *p);   /* true if p is below the calling fiber's stack */
+[[noreturn]] void abandon(); /* ends the calling fiber and its launch */
+bool stack_overflow(const void *p);
 extern std::atomic<int> device_error; /* sticky cudaError_t */
 
 void run_grid(const grid &g);

@@ -26,7 +26,7 @@ static std::map<uintptr_t, allocation> &all =
 static std::vector<allocation *> &guarded = *new std::vector<allocation *>; /* live device memory */
 static spinlock lock;
 static int open_count;
-static bool hidden; /* between memory_hide(true) and memory_hide(false) */
+static bool hidden;
 static size_t used, count;
 
 static allocation *find(const void *p) /* returns the allocation whose pages or guard areas contain p */
@@ -167,7 +167,6 @@ void memory_hide(bool hide)
     lock.unlock();
 }
 
-/* Maps the allocation that contains p if a kernel or a copy is running. */
 static bool map_on_use(const char *p)
 {
     lock.lock();

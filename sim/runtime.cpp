@@ -111,7 +111,7 @@ void check_words(const char *kernel, const void *value, size_t bytes, bool point
     }
 }
 
-/* Loads a kernel at its first launch. Drivers before CUDA 12.3 cannot load a kernel during a capture. */
+/* Drivers before CUDA 12.3 cannot load a kernel during a capture. */
 static cudaError_t load(const launch_site &at)
 {
     static std::set<std::string> &loaded = *new std::set<std::string>;
@@ -300,7 +300,7 @@ static cudaError_t release_memory(void *p, bool host)
     NOT_IN_CAPTURE;
     if (!p) return trouble;
     if (!memory_live(p, host)) return finish(cudaErrorInvalidValue);
-    run_all(); /* like cudaFree, which waits for the device */
+    run_all();
     settle();
     memory_free(p, host);
     return finish(trouble ? trouble : (cudaError_t)device_error.load());

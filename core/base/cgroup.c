@@ -32,7 +32,6 @@ static bool lists(const char *list, const char *word)
     return false;
 }
 
-/* Reads the process's cgroup path from lines of /proc/self/cgroup such as "4:memory:/path" and "0::/path". */
 static bool find_path(hierarchy *h)
 {
     char *line = NULL;
@@ -56,7 +55,6 @@ static bool find_path(hierarchy *h)
     return found;
 }
 
-/* Decodes the octal escapes of a path in mountinfo, such as \040 for a space. */
 static void unescape(char *s)
 {
     char *to = s;
@@ -167,7 +165,6 @@ static bool read_number(const hierarchy *h, const char *name, size_t *out)
     return true;
 }
 
-/* Returns the sum of the named values in memory.stat. */
 static size_t stat_number(const hierarchy *h, const char *const name[], int names)
 {
     char line[256], *end;

@@ -30,7 +30,7 @@ int dg_utf8(const char *text, unsigned *code)
         *code = *code << 6 | (s[i] & 0x3fu);
     }
     const bool surrogate = *code >= 0xd800 && *code < 0xe000;
-    const bool longer = (n == 3 && *code < 0x800) || (n == 4 && *code < 0x10000); /* an overlong sequence */
+    const bool longer = (n == 3 && *code < 0x800) || (n == 4 && *code < 0x10000);
     return surrogate || longer || *code > 0x10ffff ? 0 : n;
 }
 

@@ -26,8 +26,8 @@ static const dg_output_rule *output_rule;
 void dg_set_output_rule(const dg_output_rule *rule) { output_rule = rule; }
 
 typedef struct {
-    const char *path, *name; /* `name` is the last component of `real` */
-    const char *real;        /* path, or the target if path is a symbolic link */
+    const char *path, *name;
+    const char *real; /* path, or the target if path is a symbolic link */
     char temp[NAME_MAX + 1];
     const dg_directory *given; /* directory opened by the caller; if NULL, the directory part of `path` */
     int dir, fd;

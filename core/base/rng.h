@@ -34,7 +34,7 @@ enum {
 
 static inline DG_HD uint64_t dg_subsequence(int stream, uint64_t step) { return (uint64_t)stream << 56 | step; }
 
-/* One round of Philox. The key increments per round are the bits of the golden ratio and of sqrt(3) - 1. */
+/* The key increments per round are the bits of the golden ratio and of sqrt(3) - 1. */
 enum { DG_PHILOX_ROUNDS = 10 };
 static inline DG_HD void dg_philox_round(uint32_t c[4], uint64_t seed, uint32_t round)
 {
@@ -61,7 +61,6 @@ void dg_normal4(float out[4], uint64_t seed, uint64_t subsequence, uint64_t bloc
 
 void dg_random_bytes(void *out, size_t bytes, uint64_t seed, uint64_t subsequence);
 
-/* Writes a random permutation of 0..n-1 to perm. */
 void dg_permutation_of(int32_t *perm, int n, uint64_t seed, uint64_t subsequence);
 static inline void dg_permutation(int32_t *perm, int n, uint64_t seed, uint64_t epoch)
 {

@@ -32,7 +32,6 @@ static bool is_printable(const char *s)
     return true;
 }
 
-/* Appends the text in single quotes. Each single quote in the text becomes '\''. */
 static void put_quoted(word *w, const char *s)
 {
     put(w, "'", 1);

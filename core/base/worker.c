@@ -97,10 +97,10 @@ void dg_worker_give(dg_worker *w, dg_err (*work)(void *context), void *context)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Returns the error of the first failed job and stores its message for this thread. Requires the lock. */
+/* Requires the lock. */
 static dg_err result(const dg_worker *w) { return w->error ? dg_fail(w->error, "%s", w->message) : DG_OK; }
 
-/* True if the first n jobs are done. Requires the lock. */
+/* Requires the lock. */
 static bool done(const dg_worker *w, long n)
 {
     bool yes = w->given - w->count >= n;

@@ -10,7 +10,6 @@ static bool goes_on(const dg_row *first, size_t to, const dg_row *r)
     return to > first->bytes && r > first && r->kind == first->kind && r->net == first->net;
 }
 
-/* Returns the number of tensors that an operand accesses. Writes the accesses to `out` unless `out` is NULL. */
 static int add_operand(const dg_plan *p, int i, int k, const dg_operand *o, dg_access *out)
 {
     const dg_op *op = &p->op[i];

@@ -30,7 +30,6 @@ void dg_deps_free(dg_deps *d);
 /* Returns the last earlier op that writes the operand's tensor, or -1. */
 int dg_deps_writer(const dg_deps *d, int op, int operand);
 
-/* True if one access writes bytes that the other access reads or writes. */
 bool dg_deps_conflict(const dg_access *a, const dg_access *b);
 
 #endif

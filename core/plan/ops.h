@@ -18,7 +18,7 @@ typedef struct {
     uint64_t step;  /* optimizer steps so far; selects random numbers and the index in the metrics ring */
     int64_t cursor; /* index of the batch's first image in the permutation */
     double lr[DG_NETS_MAX];
-    double beta2;      /* beta2 of Adam */
+    double beta2;
     double ema;        /* decay of the averaged weights */
     double augment;    /* probability of each augmentation */
     double penalty[2]; /* weights of the gradient penalties on real images and on samples */

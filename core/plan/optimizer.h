@@ -16,7 +16,6 @@ typedef struct {
 
 extern const dg_optimizer_info dg_optimizers[DG_OPTIMIZERS];
 
-/* True for the optimizers' ops, which update a network's weights. */
 bool dg_is_update(dg_op_kind op);
 
 dg_optimizer dg_optimizer_find(const char *name);

@@ -7,7 +7,7 @@
 #include "core/plan/op_info.h"
 
 typedef struct dg_work {
-    int kernels;   /* number of kernels, which run one after another */
+    int kernels;
     double blocks; /* blocks of the main kernel; the op's other kernels only move data */
     int threads;
     int split;
@@ -23,7 +23,6 @@ typedef struct dg_work {
 
 dg_work dg_work_of(const dg_op *op, dg_type real);
 
-/* Returns the bytes of operand `scratch` for the CUDA variant in op->tune. */
 size_t dg_scratch_of(const dg_op *op, dg_type real);
 
 #endif

@@ -47,7 +47,6 @@ const char *dg_limit_name(dg_limit l)
 /* Data-centre GPUs have one fp64 lane per two fp32 lanes. Other GPUs have two fp64 lanes per multiprocessor. */
 static bool has_fp64(const dg_machine *m) { return m->arch == 80 || m->arch == 90 || m->arch == 100; }
 
-/* Returns the clock rate in GHz that follows from the measured or published fp32 rate. */
 static double ghz(const dg_machine *m)
 {
     return m->costs.ghz > 0 ? m->costs.ghz : m->all / (2.0 * m->units * dg_arch_lanes(m->arch));

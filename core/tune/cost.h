@@ -70,8 +70,8 @@ typedef enum {
 const char *dg_limit_name(dg_limit l);
 
 typedef struct {
-    double bound_us, us;                        /* us: estimated time, including the launch's cost */
-    double launch_us, arithmetic_us, memory_us; /* terms of the estimate */
+    double bound_us, us; /* us: estimated time, including the launch's cost */
+    double launch_us, arithmetic_us, memory_us;
     double blocks;
     dg_limit limit;
     bool near; /* a kind of block has no counts, so counts of a similar kind were used */

@@ -23,7 +23,6 @@ static double filled(const dg_op *op)
     return channels / (dg_ceil_divf(channels, LANES) * LANES);
 }
 
-/* Returns the fraction of the peak rate that the op's inner loop reaches. */
 static double reached(const dg_op *op)
 {
     const dg_group_args *a = &op->u.group;

@@ -33,7 +33,7 @@ static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
     double warps = most(resident, 1) * w->threads / 32;
     /* kernels that use mma.sync have only 8 warps per multiprocessor, because of their registers */
     if (math != DG_MATH_FP32 && !w->warpgroups) warps = least(warps, 8);
-    if (w->clocks > 0) { /* the longer of the times for shared memory and for products */
+    if (w->clocks > 0) {
         const double ghz = lanes_ghz(m), rate = m->bf16 / m->units;
         return rounds * most(w->products * 2 / rate, w->clocks / ghz) /
                hidden(least(most(resident, 1) * w->threads / 32, 16)) * 1e-3;

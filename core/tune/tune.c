@@ -90,7 +90,6 @@ static dg_op_kind kind_of(const char *name, size_t length)
 
 enum { LARGEST = 1 << 30 };
 
-/* Parses a word such as C=64 into op. `seen` has one bit per parsed field. */
 static const char *shape_word(dg_op *op, const char *word, unsigned *seen)
 {
     static const char *const wrong = "a shape consists of words NAME=NUMBER, such as N=64";

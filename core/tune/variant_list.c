@@ -27,7 +27,6 @@ static bool offer(list *l, dg_tune t)
     return true;
 }
 
-/* Adds the variant, tile and stages of t with each split of the sum and each possible block size. */
 static void offer_launches(list *l, dg_tune t)
 {
     static const int blocks[] = {64, 128, 256, 512, 1024};
