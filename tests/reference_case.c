@@ -90,11 +90,11 @@ typedef struct {
     size_t count, bytes, off, all; /* number of values, bytes, offset in the allocation, bytes of the allocation */
     bool real, input, output;
     void *block;
-    unsigned char *image; /* guard, offset, operand and guard before the op runs */
+    unsigned char *image; /* the bytes of the allocation before the op runs */
 } twin;
 enum { FILL = 0xA5 };
 
-/* Returns buffer i of at least `bytes` bytes, which later cases reuse, because new pages cost more than small ops. */
+/* Returns buffer i with at least `bytes` bytes. Cases share buffers, because new pages cost more than small ops. */
 static unsigned char *buffer(int i, size_t bytes)
 {
     static unsigned char *kept_at[DG_MAX_OPERANDS + 1];

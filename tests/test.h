@@ -56,7 +56,7 @@ __attribute__((unused)) static int dg_test_report(void)
     return dg_test_passed_ ? 0 : 77;
 }
 
-/* Deterministic test numbers in (-1, 1), never exactly 0. */
+/* Returns a deterministic number in (-1, 1), never exactly 0. */
 __attribute__((unused)) static double dg_test_random(unsigned long long *state)
 {
     *state = *state * 6364136223846793005ull + 1442695040888963407ull;

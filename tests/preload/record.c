@@ -1,7 +1,7 @@
 /* A library for LD_PRELOAD that records a program's changes of files and its syncs. From the record a test computes the
  * possible states after a power failure: LD_PRELOAD=record.so RECORD=FILE dcgan ...
  *
- * Each call is a line of FILE; fields are separated by tabs, and paths are absolute. Lines of calls:
+ * Each call is a line of FILE, with fields separated by tabs, and with absolute paths:
  *     create INODE PATH;           write INODE OFFSET BYTES, then the bytes and a newline;
  *     size INODE BYTES;            sync INODE;             syncdir PATH;
  *     rename FROM TO;              link FROM TO;           unlink PATH;             make PATH. */

@@ -53,8 +53,7 @@ static __global__ void skew_kernel(int *seen, int *progress)
     __syncthreads();
     if (threadIdx.x % 32 == 0) seen[4 + warp] = atomicAdd(progress, 1);
 }
-static __global__ void hand_over(int *flag,
-                                 int *out) /* each block waits for the previous block; all blocks are resident */
+static __global__ void hand_over(int *flag, int *out)
 {
     if (blockIdx.x == 0) atomicExch(flag, 1);
     if (blockIdx.x == 1)

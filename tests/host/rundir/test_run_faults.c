@@ -105,7 +105,7 @@ static void open_log(void)
 static dg_err log_steps(void)
 {
     dg_log_row row = row_of(1);
-    dg_err all = dg_log_epoch(l, &row); /* logs a session that resumed at the end of an epoch */
+    dg_err all = dg_log_epoch(l, &row); /* a session may resume at the end of an epoch */
     for (uint64_t s = 1; s <= 9; s++) {
         row = row_of(s);
         dg_err e = dg_log_step(l, &row);
@@ -179,7 +179,7 @@ static void has_its_rows(dg_err e)
     if (again) (void)dg_log_rows(again, &n);
     DG_CHECKF(n == 9 && (e || !access(temp_path("run/events.out.tfevents.run"), F_OK)), "%ld rows are left", n);
     (void)dg_log_close(again);
-    dg_sweep_temporaries(r.fd); /* the next start removes temporary files, if the disk works again */
+    dg_sweep_temporaries(r.fd); /* the next start removes temporary files */
     DG_CHECK(temp_count(temp_path("run"), "tmp") == 0);
     dg_rundir_close(&r);
 }

@@ -51,7 +51,7 @@ static void test_open(void)
     }
     dg_rundir_close(&r);
     DG_CHECK(r.lock == -1);
-    dg_rundir_close(&r); /* closing twice is harmless */
+    dg_rundir_close(&r);
     DG_CHECK(exists("deep/er/run/run.lock"));
 
     /* a directory with only a lock file is not a run yet */

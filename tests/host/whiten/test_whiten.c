@@ -15,7 +15,6 @@ static bool opened(dg_symmetric *s, int n, int threads)
     return DG_WORKS(dg_symmetric_open(s, threads));
 }
 
-/* Checks both triangles of the product a a' of a random matrix a. */
 static void check_product(int n)
 {
     dg_symmetric s;

@@ -5,8 +5,8 @@
 #include "core/plan/backend.h"
 #include "large_tensor.h"
 
-enum { ENDS = 9 };            /* images in the small batch from each end of the large batch */
-static double least = 0x1p29; /* minimum number of values of the largest tensor, or 0 for the maximum */
+enum { ENDS = 9 };            /* number of images that the small batch has from each end of the large batch */
+static double least = 0x1p29; /* minimum number of values of the largest tensor, or 0 for INT32_MAX */
 static dg_backend *backend;
 
 typedef struct {

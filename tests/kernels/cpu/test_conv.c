@@ -264,7 +264,6 @@ static void choice(const kernels *k)
 
 /* ---- Large results ---- */
 
-/* Returns n deterministic numbers with a long period. */
 static void *numbers(size_t n, dg_type real)
 {
     const size_t size = dg_type_bytes(real);

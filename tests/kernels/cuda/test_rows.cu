@@ -95,7 +95,7 @@ static void run_rows(const char *text, const char *name)
                                   {86, 99 << 10, DG_MATH_FP32, false}, {89, 99 << 10, DG_MATH_FP32, false},
                                   {90, 227 << 10, DG_MATH_FP32, true}, {100, 227 << 10, DG_MATH_FP32, false},
                                   {120, 99 << 10, DG_MATH_FP32, false}};
-    std::vector<bool> lines; /* whether the row in each line of the tuning table ran */
+    std::vector<bool> lines; /* true for each line of the tuning table whose row ran */
     for (int math = DG_MATH_FP32; math <= DG_MATH_FP16; math++) {
         if (!any_math((dg_math)math)) continue;
         dg_backend *b = any_backend(DG_F32, (dg_math)math);

@@ -13,7 +13,7 @@ template <int S> static __global__ void mma_kernel(float *c, const float *a, con
     int lane = threadIdx.x;
     uint32_t fa[4] = {0, 0, 0, 0}, fb[2] = {0, 0};
     float fc[4];
-    constexpr bool deep = S == BF16 || S == FP16; /* k = 16 */
+    constexpr bool deep = S == BF16 || S == FP16; /* mma with K = 16 */
     for (int i = 0; i < (deep ? 8 : 4); i++) {
         layout e = element_a(S, lane, i);
         fa[i / 2] |= (uint32_t)bits16(S, a[e.row * K + e.col]) << i % 2 * 16;

@@ -98,8 +98,8 @@ static void check_lives(const dg_plan *p)
         }
 }
 
-/* Number of rounded operands of weight gradients that fused convolutions write (`factors`), and that the update writes
- * (`missing`). */
+/* Numbers of rounded operands of weight gradients. Fused convolutions write `factors` of them, and the update writes
+ * `missing`. */
 static int factors, missing;
 static void check_factors(const dg_plan *p)
 {

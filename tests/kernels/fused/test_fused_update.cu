@@ -130,7 +130,7 @@ struct side {
     }
 };
 
-/* Replaces cases of thin_mma if `math` is fp16, because thin_mma has no fp16 kernels. */
+/* Replaces thin_mma by thin in fp16, because thin_mma has no fp16 kernels. */
 static std::vector<job_case> suited(std::vector<job_case> cases, dg_math math)
 {
     for (job_case &k : cases)
@@ -233,7 +233,7 @@ struct problem {
                   bad ? (double)want[at] : 0);
     }
 
-    /* True if kernels of this family can read a bf16 tensor as operand y (is_y) or x. */
+    /* True if kernels of this family can read a bf16 tensor as operand y, or as operand x if is_y is false. */
     static bool reads_halves(dg_fused_family kind, bool is_y)
     {
         if (kind == DG_FUSED_THIN || kind == DG_FUSED_THIN_MMA) return is_y && kind == DG_FUSED_THIN_MMA;

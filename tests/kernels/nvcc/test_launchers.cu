@@ -16,10 +16,10 @@ extern "C" {
 #include "kernels/ops/conv/variants.h"
 }
 
-static gpu nowhere;                /* a CUDA backend with only the members that launches use */
-static std::string doing;          /* the launch in progress, printed if the process exits */
+static gpu nowhere; /* a CUDA backend with only the members that launches use */
+static std::string doing;
 static std::set<std::string> done; /* launches that have returned, such as "conv_fwd mma bf16" */
-static std::set<std::string> seen; /* all launches so far, which are not repeated */
+static std::set<std::string> seen;
 static int calls;
 
 static void say_where()

@@ -17,7 +17,7 @@ static void act_set(dg_op *op, int variation)
         if (fabs(x[i]) < 1e-3) x[i] = 1;
 }
 
-/* Fills y with values of the activation that are exact in float, and one 0, where ReLU has no slope. */
+/* Fills y with activation values that are exact in float, and one 0, where PyTorch uses the slope for z < 0. */
 static void act_dx_set(dg_op *op, int variation)
 {
     dg_op forward = {.kind = DG_OP_act, .u.act = op->u.act};
