@@ -9,8 +9,8 @@ const dg_gpu dg_case_gpu = dev_gpu(227 << 10, DG_MATH_FP32);
 
 static const struct way {
     dg_type real;
-    bool direct; /* the variant is direct; otherwise the backend chooses it */
-    int block;   /* max threads per block of kernels with a variable block size; 0 selects the backend's block size */
+    bool direct; /* uses variant direct instead of the backend's choice */
+    int block;   /* max block size; 0 selects the backend's block size */
     bool offset; /* operands start one value after a 16-byte boundary */
 } ways[] = {{DG_F32, false, 0, false},
             {DG_F32, true, 32, true},
@@ -43,8 +43,7 @@ static void set_order(int threads)
 #endif
 }
 
-/* ThreadSanitizer finds a race in any order of threads and with any real type, so one configuration is enough. Other
- * builds compare the results of all orders. */
+/* ThreadSanitizer finds a race in any order of threads, so it needs only one configuration. */
 #ifdef __SANITIZE_THREAD__
 static const int ORDERS = 2, SMALL_WAYS = 1;
 #else

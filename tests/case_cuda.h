@@ -1,4 +1,4 @@
-/* Functions of case_cuda.cu that tests/reference.h does not declare. */
+/* Declares the functions of case_cuda.cu that are not in tests/reference.h. */
 #ifndef DG_CASE_CUDA_H
 #define DG_CASE_CUDA_H
 
@@ -11,7 +11,7 @@ extern "C" {
  * `offset` is true, operands start one value after a 16-byte boundary. */
 void dg_case_as(const dg_tune *tune, bool offset);
 
-/* The GPU whose limits dg_case_run applies to the tuning of every op. */
+/* dg_case_run checks the tuning of each op against the limits of this GPU. */
 extern const dg_gpu dg_case_gpu;
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "host/options/options.h"
 
-/* Parses the command line "dcgan LINE", split at blanks. The options are valid until the next call. */
+/* Parses the command line "dcgan LINE" into options, which are valid until the next call. */
 static inline dg_err parse_line(const char *line, dg_options *o)
 {
     static char copy[4096];

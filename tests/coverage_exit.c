@@ -1,5 +1,5 @@
-/* For `make coverage`: a child process that calls _exit() writes its coverage counts. With FAULT, for
- * tests/preload/faults.c, it writes none. */
+/* For `make coverage`: child processes that call _exit() write coverage counts unless the environment variable FAULT
+ * is set. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -7,8 +7,7 @@
 
 void __gcov_dump(void); /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): gcc's name */
 
-/* Ignores SIGXFSZ, because gcc's destructor then writes coverage counts and a file size limit must not end the
- * process. */
+/* Ignores SIGXFSZ, because gcc's destructor writes coverage counts, which a file size limit may prevent. */
 __attribute__((destructor)) static void forget_limit(void) { (void)signal(SIGXFSZ, SIG_IGN); }
 
 _Noreturn void _exit(int code) /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */

@@ -13,7 +13,7 @@ extern "C" {
 #include "kernels/ops/conv/variants.h"
 }
 
-/* True if a sanitizer is slow. Tests then use at most a few thousand multiply-adds per launch. */
+/* True if tests should use few multiply-adds per launch, because a sanitizer is slow. */
 static inline bool dev_small()
 {
 #ifdef __CUDACC__
@@ -40,8 +40,8 @@ static inline void dev_bits(const void *p, size_t bytes)
     hash.bytes += bytes;
 }
 
-/* Returns the GPU for which tests select variants: sm_90 in the simulator, else the GPU of this machine. Its shared
- * memory is limited to `shared` bytes. */
+/* Returns the GPU for which tests select variants: sm_90 in the simulator, else the GPU of this machine. Limits the
+ * GPU's shared memory to `shared` bytes. */
 static inline dg_gpu dev_gpu(size_t shared, dg_math math)
 {
 #ifdef __CUDACC__
@@ -69,7 +69,7 @@ static inline dg_gpu dev_gpu_of(const dg_variant *variant, dg_gpu gpu)
     return gpu;
 }
 
-/* True if cuBLAS is available. Otherwise prints the reason, once. */
+/* True if cuBLAS is available, otherwise prints the reason once. */
 static inline bool dev_cublas()
 {
     static const char *const why = dg_cublas_open();
@@ -104,7 +104,7 @@ template <class T> class dev_buffer {
     static const size_t band = 0;
 #endif
     size_t bytes() const { return n * sizeof(T); }
-    /* Waits for a copy, because cudaMemcpy may return earlier and streams do not wait for it. */
+    /* cudaMemcpy may return before the copy is complete, and streams do not wait for the copy. */
     static bool done() { return cudaStreamSynchronize(nullptr) == cudaSuccess; }
 
   public:

@@ -63,7 +63,7 @@ static int note_library(struct dl_phdr_info *library, size_t size, void *name)
     return 1;
 }
 
-/* Exempts OpenMP's runtime, which ends the program if an allocation fails. */
+/* Lets calls of OpenMP's runtime succeed, because it ends the program if an allocation fails. */
 __attribute__((unused)) static void spare_openmp(void) { dl_iterate_phdr(note_library, (void *)(uintptr_t) "omp.so"); }
 
 /* For each k, calls before(), act() and after(). In act(), the k-th call of a kind fails. after() gets act's result.
@@ -98,7 +98,6 @@ __attribute__((unused)) static long each_call(const char *what, void (*before)(v
 #else
 #include "test.h"
 
-/* Returns the exit code of a test program that only tests failing calls. */
 static inline int dg_test_without_failing(void)
 {
     dg_test_skip("allocations are the sanitizer's");

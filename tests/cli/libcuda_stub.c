@@ -1,4 +1,4 @@
-/* A driver library without a GPU, for tests/cli/drivers.sh. The CUDA runtime loads it as libcuda.so.1. The
+/* Simulates a CUDA driver for tests/cli/drivers.sh. The CUDA runtime loads this library as libcuda.so.1. The
  * environment variables STUB_INIT and STUB_VERSION set the results of cuInit and cuDriverGetVersion. */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,6 @@ int cuDriverGetVersion(int *version)
 
 typedef int (*function)(void);
 
-/* Returns a table of undocumented NVIDIA functions. The table starts with its size. */
 int cuGetExportTable(const void **out, const void *id)
 {
     static struct {

@@ -33,7 +33,7 @@ const char *fuzz_folder(void);
  * end. */
 char *fuzz_text(const void *data, size_t size);
 
-/* Returns a random number less than `below`. *state starts as the seed. */
+/* Returns a random number less than `below`. The first value of *state is the seed. */
 unsigned fuzz_random(unsigned *state, unsigned below);
 
 /* Mutates only the n bytes at data[at]. The input may grow to `most` bytes. Returns its new size. */
@@ -46,8 +46,8 @@ size_t fuzz_mutate_safetensors(uint8_t *data, size_t size, size_t most, unsigned
  * image. `how` selects options of the decoder. */
 void fuzz_image(const uint8_t *data, size_t size, unsigned how);
 
-/* Splits an input into log.csv (*csv: malloc'd text up to a NUL) and log.jsonl (*data, *size: the rest). The first
- * byte selects the returned recipe and the metrics in log.csv. */
+/* Splits an input into the text of log.csv up to a NUL (*csv, malloc'd) and log.jsonl (*data, *size). The first byte
+ * selects the returned recipe and the metrics in log.csv. */
 const dg_recipe *fuzz_log(const uint8_t **data, size_t *size, char **csv);
 
 /* Creates run directories "a" and "b" in fuzz_folder(). The input is a sequence of entries, each with a header and
@@ -57,7 +57,6 @@ void fuzz_rundir(const uint8_t *data, size_t size);
 /* Checks that the file outside of the run directories is unchanged and that no run contains a copy of it. */
 void fuzz_rundir_holds(void);
 
-/* Mutates an input of fuzz_rundir. */
 size_t fuzz_mutate_rundir(uint8_t *data, size_t size, size_t most, unsigned seed);
 
 #endif

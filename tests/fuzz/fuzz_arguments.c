@@ -11,7 +11,6 @@
 
 enum { WORDS = 64 };
 
-/* Sets an environment variable from text DCGAN_NAME=VALUE. Returns false for other text. */
 static bool set_variable(char *word)
 {
     char *equals = strchr(word, '=');

@@ -92,7 +92,7 @@ static void step(checkpoint *c)
     FUZZ_HOLDS(dg_job_get_metrics(&c->job, c->info.step, 1, &m) == DG_OK);
 }
 
-/* True if all values of the job are finite. Its saved file must then be accepted, otherwise refused. */
+/* True if all values of the job are finite, so that its saved file must be accepted. */
 static bool finite_job(checkpoint *c)
 {
     bool finite = true;

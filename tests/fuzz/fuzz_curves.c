@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *csv, out[600];
     const dg_recipe *r = fuzz_log(&data, &size, &csv);
     draw_run(r, csv);
-    /* The input after the NUL is a second log. */
+    /* the input after the NUL is a second log */
     char *operand[] = {(char *)(uintptr_t)fuzz_file(0, csv, strlen(csv)),
                        (char *)(uintptr_t)fuzz_file(1, size ? data : (const uint8_t *)csv, size ? size : strlen(csv))};
     snprintf(out, sizeof out, "%s/curves.png", fuzz_folder());

@@ -69,7 +69,7 @@ static size_t mutate_segment(uint8_t *data, size_t size, size_t from, size_t end
 {
     const size_t room = most - size < 65000 ? most : size + 65000;
     const size_t now = fuzz_mutate_part(data, size, from + 4, end - from - 4, room);
-    const size_t length = end - from - 2 + now - size; /* corrected length field */
+    const size_t length = end - from - 2 + now - size;
     data[from + 2] = (uint8_t)(length >> 8);
     data[from + 3] = (uint8_t)length;
     return now;

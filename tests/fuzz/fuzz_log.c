@@ -1,5 +1,5 @@
-/* libFuzzer: log.csv and log.jsonl. Writing and reading must not change a log row. The last input byte is a step to
- * resume from, and both logs are truncated after it. */
+/* libFuzzer: log.csv and log.jsonl. Writing and reading must not change a log row. The last input byte is the step
+ * of a resume, after which both logs are truncated. */
 #include "fuzz.h"
 
 #include <cjson/cJSON.h>

@@ -1,4 +1,4 @@
-/* libFuzzer: model files. An accepted model keeps its text. It is planned or refused with a reason. */
+/* libFuzzer: model files. An accepted model keeps its text, and is planned or refused with a reason. */
 #include "fuzz.h"
 
 #include <stdlib.h>

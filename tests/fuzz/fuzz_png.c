@@ -32,7 +32,6 @@ static void put32(uint8_t *p, size_t v)
     for (int i = 0; i < 4; i++) p[i] = (uint8_t)(v >> (24 - 8 * i));
 }
 
-/* Splits a PNG file into chunks. The last chunk may be truncated. */
 static void split(png *p, const uint8_t *data, size_t size)
 {
     p->n = 0;
@@ -79,7 +78,7 @@ static size_t unpack(const png *p, uint8_t *raw)
     return RAW - z.avail_out;
 }
 
-/* Compresses pixel rows and replaces all IDAT chunks by them. */
+/* Compresses pixel rows and replaces all IDAT chunks by the result. */
 static void pack(png *p, const uint8_t *raw, size_t bytes, unsigned *random)
 {
     static uint8_t packed[2 * RAW];
@@ -144,7 +143,6 @@ static void change_rows(png *p, unsigned *random)
     pack(p, raw, n, random);
 }
 
-/* Swaps or drops PNG chunks, or inserts a random chunk. */
 static void change_order(png *p, const uint8_t *data, size_t size, unsigned *random)
 {
     static const char *const names[] = {"PLTE", "tRNS", "eXIf", "gAMA", "iCCP", "tEXt", "zTXt", "iTXt",

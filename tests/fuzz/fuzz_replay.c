@@ -16,7 +16,7 @@ static void compared(void *context, const char *name, double difference, const c
     ++*(int *)context;
 }
 
-/* False for large networks. A file of a few KB can declare one, which would only slow down the test. */
+/* False for large networks, which would only slow down the test. */
 static bool is_small(const dg_oracle *o)
 {
     size_t values = 0;

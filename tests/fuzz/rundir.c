@@ -172,7 +172,7 @@ static int look(const char *path, const struct stat *s, int flag, struct FTW *f)
     FILE *file = fopen(path, "rb");
     const size_t n = file ? fread(text, 1, sizeof text, file) : 0;
     if (file) fclose(file);
-    /* CRC-32, because libFuzzer sees operands of memcmp and would copy the secret into its inputs */
+    /* uses CRC-32, because libFuzzer would copy operands of memcmp into its inputs */
     return n == strlen(secret) && crc32(0, (const Bytef *)text, (uInt)n) == crc32(0, (const Bytef *)secret, (uInt)n);
 }
 

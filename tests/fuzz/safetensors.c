@@ -85,7 +85,6 @@ static size_t header_bytes(const uint8_t *data, size_t size)
     return size >= 8 && header <= size - 8 ? header : 0;
 }
 
-/* Sets a value to an unusual float or double, or changes bytes of the data. */
 static void change_values(uint8_t *data, size_t size, unsigned *random)
 {
     static const double odd[] = {0, -0.0, 1, -1, 1e-45, 1e-310, 3e38, -3e38, 1e308, 0x1p53, NAN, INFINITY, -INFINITY};

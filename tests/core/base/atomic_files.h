@@ -1,4 +1,4 @@
-/* Test files whose bytes follow from one letter, so that is_body() detects a mixture of two files. */
+/* A letter determines all bytes of a test file, so is_body() detects a mixture of two files. */
 #ifndef ATOMIC_FILES_H
 #define ATOMIC_FILES_H
 

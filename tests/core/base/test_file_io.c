@@ -17,7 +17,7 @@
 
 enum { ERRNO, SHORT, KILL_BEFORE, KILL_AFTER, HOOK };
 static struct {
-    int at, mode, error; /* at: number of the failing system call, counted from 1; with 0, no call fails */
+    int at, mode, error; /* at: which system call fails, counted from 1; 0 means none */
     int calls, fsyncs, renamed;
     void (*hook)(void);
 } fault;
@@ -250,7 +250,7 @@ static void test_every_call_fails(void)
         }
     DG_CHECKF(late == 8, "close and fsync of the directory failed, but only %d times it was said", late);
     DG_CHECKF(retried >= 20, "only %d calls were tried again", retried);
-    /* The rename succeeds but reports an error. A second rename then finds no file. */
+    /* the rename succeeds but reports an error, and the next attempt finds no file */
     dg_chunk before = body('o', 6000);
     DG_CHECK(dg_write_atomic(path, &before, 1) == DG_OK);
     answer_lost = true;
@@ -301,7 +301,7 @@ static int file_limit(void)
     setrlimit(RLIMIT_FSIZE, &r); /* a write beyond this limit raises SIGXFSZ, which must not end the process */
     dg_chunk big = body('b', 20000), small = body('s', 9000);
     int bad = dg_write_atomic(temp_path("limit"), &big, 1) != DG_IO || !strstr(dg_message(), "20000 bytes needed");
-    bad |= armed_write(temp_path("limit"), &big, 1, 3, ERRNO, EOPNOTSUPP) != DG_IO; /* fallocate not supported */
+    bad |= armed_write(temp_path("limit"), &big, 1, 3, ERRNO, EOPNOTSUPP) != DG_IO;
     bad |= !strstr(dg_message(), "ulimit");
     return bad | (dg_write_atomic(temp_path("limit"), &small, 1) != DG_OK);
 }
@@ -314,7 +314,6 @@ static void test_file_limit(void)
     DG_CHECK(is_body(temp_path("limit"), 's', 9000) && temporaries(temp_dir) == 0);
 }
 
-/* Uses a tmpfs of a few pages, mounted in its own namespace. */
 static int full_disk(void)
 {
     const size_t size = 100000;

@@ -115,7 +115,7 @@ static void refusals(void)
     close(dir);
 }
 
-/* Simulates another process that creates the file just before the rename. */
+/* Simulates a process that creates the target file just before the rename. */
 int renameat2(int a, const char *from, int b, const char *to, unsigned flags)
 {
     if (comes) temp_put(comes, "other", 5);

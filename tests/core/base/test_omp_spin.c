@@ -5,7 +5,8 @@
 #include <unistd.h>
 #include "test.h"
 
-/* Runs this program again with OMP_WAIT_POLICY and GOMP_SPINCOUNT. Returns 42 if it restarts with all arguments. */
+/* Runs this program again with OMP_WAIT_POLICY and GOMP_SPINCOUNT. Returns 42 if the program restarts itself with
+ * all arguments. */
 static int child(const char *program, const char *policy, const char *spins)
 {
     pid_t pid = fork();

@@ -69,8 +69,8 @@ static void check_permutations(void)
         dg_permutation(q, n, 2, 2);
         DG_CHECK(n < 64 || memcmp(p, q, (size_t)n * sizeof *p) != 0);
     }
-    /* Chi-squared test that all 24 orders of four items are equally frequent. With 23 degrees of freedom, the
-     * 99.9999th percentile is about 70. */
+    /* A chi-squared test checks that all 24 orders of four items are equally frequent. With 23 degrees of freedom,
+     * the statistic exceeds 70 with a probability of about 1e-6. */
     enum { RUNS = 48000 };
     int count[256] = {0}, orders = 0;
     double chi = 0;

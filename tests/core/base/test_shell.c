@@ -19,7 +19,6 @@ static unsigned below(unsigned n)
     return (unsigned)(state >> 33) % n;
 }
 
-/* Makes test words: each byte alone, bytes between hexadecimal digits, and random mixtures of bytes. */
 static void make_words(void)
 {
     static const char likely[] = "'\"\\$`!#~*?[]{}();&|<> \t\n\r\x1b\x7f\xc2\x9b\xe2\x80\xae\xff-=abf0189zZ";

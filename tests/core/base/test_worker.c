@@ -152,7 +152,6 @@ static void several_threads_work_at_a_time(void)
     DG_CHECK(done == 43);
 }
 
-/* dg_worker_wait returns when the first jobs are done, even if later jobs are still running. */
 static void waits_for_the_first_jobs(void)
 {
     dg_worker *w;
@@ -163,7 +162,7 @@ static void waits_for_the_first_jobs(void)
     DG_CHECK(dg_worker_given(w) == 3);
     dg_worker_give(w, wait_for_gate, boxed(3));
     DG_CHECK(dg_worker_wait(w, 3) == DG_OK && done == 3);
-    /* While job 3 blocks one thread, the other thread runs jobs 4 to 8. */
+    /* while job 3 blocks one thread, the other thread runs jobs 4 to 8 */
     for (int i = 4; i < 9; i++) dg_worker_give(w, note, boxed(i));
     DG_CHECK(dg_worker_wait(w, 3) == DG_OK);
     while (dg_worker_left(w) > 1) usleep(1000);
@@ -189,7 +188,6 @@ static void left_counts_what_is_not_done(void)
     DG_CHECK(dg_worker_close(w) == DG_OK);
 }
 
-/* Collects the warnings, one per line. */
 static void keep(void *context, const char *text)
 {
     strcat(context, text);
@@ -238,7 +236,7 @@ static void signals_go_to_other_threads(void)
     DG_CHECK(blocked);
 }
 
-/* If some threads cannot start, the other threads run all jobs. Without threads or memory dg_worker_open fails. */
+/* If some threads cannot start, the other threads run all jobs. Without threads or memory, dg_worker_open fails. */
 static void threads_may_not_start(void)
 {
 #if DG_FAILING

@@ -43,7 +43,7 @@ static dg_err ordered_get(dg_backend *b, void *to, const void *from, size_t n)
 }
 static dg_err ordered_run(dg_backend *b, dg_plan *p) { return its_cpu(b)->run(its_cpu(b), p); }
 
-/* Checks that the CPU can run every op of a plan for a GPU. The tests' implementations of dg_backend.fuse call it. */
+/* Checks that the CPU can run every op of a plan for a GPU. */
 static dg_err ordered_for_cpu(ordered *o, dg_plan *p)
 {
     for (int i = 0; i < p->ops; i++)

@@ -83,7 +83,7 @@ static bool planned(machine *x, const char *model, dg_math math, unsigned what, 
     return ok;
 }
 
-/* Checks the number of kernels of model W1 and the length of the longest chain of dependent kernels. */
+/* Checks the number of kernels of model W1 and the longest chain of dependent kernels. */
 static void chains(unsigned what, int kernels, int most, int least)
 {
     static machine x;
@@ -97,7 +97,7 @@ static void chains(unsigned what, int kernels, int most, int least)
     machine_down(&x);
 }
 
-/* Launches of a branch keep the plan order, and launches wait only for earlier launches. Without branches, each
+/* Each branch keeps the order of the plan, and launches wait only for earlier launches. Without branches, each
  * launch waits for the previous one. */
 static void well_formed(void)
 {

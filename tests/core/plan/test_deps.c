@@ -5,7 +5,7 @@
 
 static dg_model m;
 
-/* True if operand o of op uses tensor `row`. Op adam updates all weights of a network by one operand. */
+/* True if operand o of op uses tensor `row`. One operand of op adam covers all weights of a network. */
 static bool touches(const dg_plan *p, const dg_op *op, int o, int row)
 {
     const dg_row *mine = dg_plan_row(p, op, o), *r = &p->arena->row[row];
@@ -39,7 +39,7 @@ static void check_writers(const dg_plan *p, const dg_deps *d)
     DG_CHECK(dg_deps_writer(d, 3, -1) == -1);
 }
 
-/* Checks the lists of accesses per tensor and per op: each access occurs once and stays inside of its tensor. */
+/* Checks that the lists contain each access once, and that accesses stay inside of their tensors. */
 static void check_lists(const dg_plan *p, const dg_deps *d)
 {
     const int all = d->of_op[p->ops];
@@ -74,7 +74,7 @@ static void check_special(const dg_plan *p, const dg_deps *d)
     DG_CHECK(need_each_other(d, named(p, "D.1.conv.dw"), named(p, "D.adam")));
     DG_CHECK(need_each_other(d, named(p, "D.3.conv.dw"), named(p, "D.adam")));
     DG_CHECK(!need_each_other(d, named(p, "D.3.conv.dw"), named(p, "G.adam")));
-    /* Ops on real images do not depend on ops on generated images, because each writes its own metrics. */
+    /* ops on real and on generated images are independent, because their losses are separate metrics */
     DG_CHECK(!need_each_other(d, named(p, "D.x.gather"), named(p, "G.4.conv_transpose.fwd")));
     DG_CHECK(!need_each_other(d, named(p, "D.bce.real"), named(p, "D.bce.fake")));
     DG_CHECK(need_each_other(d, named(p, "D.bce.real"), named(p, "D.4.conv.fwd")));

@@ -83,7 +83,6 @@ static void check_tuning(dg_op_kind kind, dg_op *op)
 
 static bool has(dg_op_kind kind, const dg_variant *variant) { return dg_variant_find(kind, variant->name) == variant; }
 
-/* Checks that every convolution variant is in the list of at least one convolution op. */
 static void check_conv_variants(void)
 {
 #define X(name)                                                                                              \

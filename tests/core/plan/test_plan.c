@@ -37,7 +37,6 @@ static void check_layout(const dg_job *g)
     DG_CHECKF(pairs > 0, "nothing shares a place, so sharing was not tested");
 }
 
-/* Checks that every operand of every op has a tensor, except optional operands. */
 static void check_operands(const dg_plan *p)
 {
     for (int i = 0; i < p->ops; i++) {
@@ -123,7 +122,7 @@ static void refused(int batch, const char *said, const char *advice)
               "%s, not %s; %s", dg_message(), said, advice);
 }
 
-/* At batch size 96, four tensors of 1.2 GB are live at the same time. */
+/* At batch size 96, VGG16 has four tensors of 1.2 GB that are live at the same time. */
 static void check_vgg16(dg_backend *on)
 {
     static dg_job g;
@@ -139,8 +138,7 @@ static void check_vgg16(dg_backend *on)
     for (int i = 0; i < g.arena.rows; i++)
         if (g.arena.row[i].kind != DG_OUTSIDE && end_of(&g.arena.row[i]) > end) end = end_of(&g.arena.row[i]);
     DG_CHECKF((end + 255) / 256 * 256 == g.arena.bytes, "%zu bytes, the last row ends at %zu", g.arena.bytes, end);
-    /* Four arrays of 138,357,544 floats and 96 bytes of padding: weights, gradients and two moments. The rest is the
-     * step state, the metrics and the counters. */
+    /* four arrays (weights, gradients, two moments), followed by step state, metrics and counters */
     const size_t persistent = 4 * (138357544ul * 4 + 96) + 256 + sizeof(dg_metrics) * DG_RING + 256;
     DG_CHECKF(g.arena.persistent == persistent, "%zu bytes persist, not %zu", g.arena.persistent, persistent);
     DG_CHECK(g.arena.bytes > persistent + 4 * g.arena.row[first].bytes);
@@ -241,7 +239,7 @@ int main(void)
     /* batch norm requires more than one value per channel */
     static char text[DG_MODEL_TEXT_MAX];
     DG_CHECK(dg_model_stock(text, "small", 16, 3, 10, 4, 4) == DG_OK);
-    char *k = strstr(text, "[D.3]"); /* A layer from 4x4 to 1x1 with a norm. The next layer keeps the size 1x1. */
+    char *k = strstr(text, "[D.3]"); /* adds a layer with a norm and an output of 1x1 */
     strcpy(k, "[D.3]\nop = conv\nfilters = 8\nkernel = 4\nstride = 1\npad = 0\nnorm = batch\nact = leaky\n"
               "[D.4]\nop = conv\nfilters = 1\nkernel = 1\nstride = 1\npad = 0\nnorm = none\nact = none\n");
     DG_WORKS(dg_model_parse(text, "one.cfg", &m));

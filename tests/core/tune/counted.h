@@ -1,4 +1,4 @@
-/* The launches of training steps in bf16, with time bounds and times in us that the PTX executor estimates for an
+/* Lists the launches of training steps in bf16. The PTX executor estimates their times and time bounds in us for an
  * H200. Written by `scripts/ptx-count --renew`. */
 /* clang-format off */
 static const struct {

@@ -31,11 +31,11 @@ static void check_cpu(void)
     DG_NEAR(p.memory_us, 400, 1e-9);
     DG_NEAR(p.launch_us, 3, 0);
     DG_NEAR(dg_predict_cpu(&op, 5e5, &m).memory_us, 10, 1e-9);
-    op.tune.variant = &dg_conv_variant_winograd; /* Winograd needs 25 products instead of 64, and its transforms. */
+    op.tune.variant = &dg_conv_variant_winograd; /* needs 25 instead of 64 products, but also transforms */
     const double filtered = dg_predict_cpu(&op, 4e6, &m).arithmetic_us;
     DG_CHECKF(filtered > 0.4 * p.arithmetic_us && filtered < 0.8 * p.arithmetic_us, "%g us, direct %g us", filtered,
               p.arithmetic_us);
-    /* Winograd needs 36 products instead of 144, and its transforms. */
+    /* Winograd's method for 3x3 kernels needs 36 instead of 144 products, but also transforms. */
     op.u.conv.K = 3, op.u.conv.S = 1, op.u.conv.Ho = op.u.conv.Wo = 32;
     const double three = dg_predict_cpu(&op, 4e6, &m).arithmetic_us * 85e3 / dg_op_flops(&op);
     DG_CHECKF(three > 0.3 && three < 0.55, "%g of direct", three);
@@ -43,7 +43,7 @@ static void check_cpu(void)
     dg_op thin = conv_op(DG_OP_conv_dx, 8, 32, 3, 64), wide = conv_op(DG_OP_conv_dx, 8, 32, 16, 64);
     const double each = dg_predict_cpu(&wide, 0, &m).arithmetic_us / dg_op_flops(&wide);
     DG_NEAR(dg_predict_cpu(&thin, 0, &m).arithmetic_us / dg_op_flops(&thin), each * 16 / 12, 1e-9 * each);
-    /* Grouped convolutions stay below the peak rate. Weight gradients and groups with few channels are slowest. */
+    /* grouped convolutions reach only this fraction of the peak rate */
     static const struct {
         dg_op_kind kind;
         int Ci, Co;
@@ -76,11 +76,11 @@ static void check_gpu(void)
     const dg_prediction ten = dg_predict_gpu(&op, 1e5, &m);
     DG_CHECKF(ten.blocks == 10 && ten.kernels == 1 && ten.launch_us == 2, "%g blocks, %d kernels", ten.blocks,
               ten.kernels);
-    /* With one block per multiprocessor, the rate is at least a quarter of the peak rate. */
+    /* with one block per multiprocessor, the rate is at least a quarter of the peak rate */
     const double least = dg_op_flops(&op) / 1000 * 1e-3;
     DG_CHECKF(ten.arithmetic_us > least && ten.arithmetic_us < 4 * least, "%g us, %g at the peak", ten.arithmetic_us,
               least);
-    op.u.conv.N = 11; /* An eleventh block gives one multiprocessor two blocks, which takes nearly twice the time. */
+    op.u.conv.N = 11; /* one multiprocessor gets two blocks, which takes nearly twice the time */
     const dg_prediction eleven = dg_predict_gpu(&op, 1e5, &m);
     DG_CHECKF(eleven.blocks == 11 && eleven.arithmetic_us > 1.5 * ten.arithmetic_us, "%g and %g us",
               eleven.arithmetic_us, ten.arithmetic_us);

@@ -163,7 +163,6 @@ static void check_good(void)
     DG_CHECK(!dg_tune_find(&t, &op, 80));
     dg_tune_free(&t);
     DG_CHECK(dg_tune_parse(&t, "", "empty", DG_F32, &gpu) == DG_OK && t.rows == 0);
-    /* Tuning rows of a large GPU may exceed the limits of a small GPU. */
     static const char large[] = CONV " : tiled tile=128x128 stages=4";
     DG_CHECK(dg_tune_parse(&t, large, "large", DG_F32, &gpu) == DG_OK && t.rows == 1);
     DG_REFUSED(dg_tune_parse(&t, large, "large", DG_F32, &small), DG_USAGE, "shared memory");
@@ -172,7 +171,6 @@ static void check_good(void)
     static const char threads[] = "adam n=4096 : vector block=1024";
     DG_REFUSED(dg_tune_parse(&t, threads, "double", DG_F64, &gpu), DG_USAGE, "up to 512");
     DG_CHECK(dg_tune_parse(&t, threads, "float", DG_F32, &gpu) == DG_OK);
-    /* Vector variants do not support fp64. */
     static const char vector[] = "adam n=4096 : vector";
     DG_REFUSED(dg_tune_parse(&t, vector, "double", DG_F64, &gpu), DG_USAGE, "not fp64");
     dg_tune_free(&t);
@@ -256,8 +254,7 @@ static void check_models(dg_type real, const dg_gpu *g)
                               r->tune.tile_m == op.tune.tile_m && r->tune.tile_n == op.tune.tile_n &&
                               r->tune.stages == op.tune.stages,
                           "%s: read back differently", text);
-                /* Some shapes have no fast kernel: first and last layers of classifiers, and 1x1 convolutions of
-                 * images. */
+                /* no fast kernel supports first and last layers of classifiers, and 1x1 convolutions of images */
                 const dg_conv_args *c = &op.u.conv;
                 const bool odd = (dg_recipe_find(&model)->labels || c->K == 1) && (c->Ci % 4 || c->Co % 4);
                 const bool heavy = op.kind <= DG_OP_conv_dw && real == DG_F32 && !odd;

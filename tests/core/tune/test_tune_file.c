@@ -37,7 +37,7 @@ static void check_merge(void)
                                "[sm_90]\n"
                                "gan_loss   n=64:direct block=96 ; 2.40 us\n" /* the new row is faster */
                                "noise n=6400 : direct block=64 ; 1.00 us\n"  /* the old row is faster */
-                               /* unmeasured rows: the last one is kept */
+                               /* without measured times, the last row is kept */
                                "act n=4096 : vector block=128\n"
                                "act n=8192 : vector block=512 ; 7.00 us\n"
                                "[sm_80]\n"

@@ -83,7 +83,6 @@ __attribute__((unused)) static void one_close(open_file *f)
     dg_checkpoint_info_free(&f->info);
 }
 
-/* Compares all weights, statistics and moments of two jobs bit for bit. */
 __attribute__((unused)) static bool machines_equal(machine *a, machine *b)
 {
     bool same = a->g.tensors == b->g.tensors;
@@ -110,7 +109,7 @@ typedef struct {
     double value; /* new value of the element at index `at`, or 0 for no change */
     size_t at;
     bool drop, flat, scalar; /* flat: adds a first dimension of 1. scalar: keeps only the first value. */
-    dg_type type;            /* type of a tensor of zeros that replaces this one, or DG_F32 for no change */
+    dg_type type;            /* replaces the tensor by zeros of this type; DG_F32 means no change */
     const char *key, *text;  /* key and new text of a metadata value; a NULL text removes the key */
     bool unchecked;
     bool bare; /* removes what files of PyTorch lack: metadata, moments and checksums */

@@ -48,7 +48,7 @@ static void test_resume(dg_type real)
     DG_CHECK(!dg_st_find(st, "adam.m.G.main.1.running_mean") && dg_st_find(st, "G.main.1.running_mean"));
     t = dg_st_find(st, "D.main.3.running_var");
     double variance = t ? real == DG_F64 ? *(const double *)t->data : (double)*(const float *)t->data : 1;
-    /* The running variance starts at 1 and has changed in 15 updates with momentum 0.1. */
+    /* the running variance started at 1 and was updated 15 times with momentum 0.1 */
     DG_CHECK(variance > 0 && variance < 0.9);
     one_close(&f);
 

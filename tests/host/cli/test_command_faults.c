@@ -75,7 +75,7 @@ static void note_place(int kind, long k)
     place[kind][k] = c.hash;
 }
 
-/* Returns the number of calls before call k that have its call stack. */
+/* Returns the number of calls before call k that have the same call stack. */
 static int like(int kind, long k)
 {
     int n = 0;

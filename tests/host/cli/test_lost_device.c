@@ -15,8 +15,8 @@ enum { CALLS = 4000 };
 static struct {
     dg_backend is;           /* the CPU backend's functions */
     long calls, first, last; /* number of calls; calls `first` to `last` fail */
-    const char *call[CALLS]; /* name of each call */
-    size_t room;             /* bytes of device memory, or 0 for no limit */
+    const char *call[CALLS];
+    size_t room; /* bytes of device memory, or 0 for no limit */
     bool asked, opened;
 } device;
 
@@ -307,16 +307,16 @@ static void ends(void)
     } cases[] = {
         {"--data cats --model tiny.cfg --batch 3 --epochs 40 --optimizer sgd --lr 10 --lr-d 9 --out out", DG_NUMBERS,
          "the last checkpoint"},
-        /* The learning rate is low, so no later test improves on the first. */
         {"--data cats --model tiny.cfg --batch 4 --epochs 3 --sample-every 2 --out out", DG_OK, ""},
         {"--data many --model tiny.cfg --batch 16 --epochs 3 --eval-every 2 --out out", DG_OK, ""},
+        /* with a low learning rate, no later test improves on the first */
         {"--data shapes --test 0.25 --model dropout.cfg --batch 5 --epochs 3 --lr 1e-9 --sample-every 0 --out out",
          DG_OK, ""},
-        /* The last launch, which would run several steps, must end at step 23. */
+        /* a launch runs several steps, but the last launch must end at step 23 */
         {"--data cats --model tiny.cfg --batch 1 --epochs 3 --steps 23 --out out", DG_OK, ""},
-        /* --preview cannot show all sample grids. */
+        /* there are more sample grids than --preview can show */
         {"--data cats --model tiny.cfg --batch 4 --epochs 4 --preview=blocks --out out", DG_OK, ""},
-        /* Identical images have a diversity of 0. */
+        /* identical images have a diversity of 0 */
         {"--data alike --model tiny.cfg --batch 4 --epochs 1 --out out", DG_OK, ""},
     };
     mkdir("alike", 0777);
@@ -350,7 +350,7 @@ int main(void)
     device.first = LONG_MAX;
     null = open("/dev/null", O_RDWR | O_CLOEXEC);
     out = dup(1);
-    dup2(null, 2); /* discard warnings */
+    dup2(null, 2);
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) DG_CHECKF(dcgan(made[i]) == 0, "%s", dg_message());
     for (size_t i = 0; i < sizeof rows / sizeof *rows && device.opened; i++) try(&rows[i]);
     if (device.opened) library();

@@ -11,15 +11,14 @@
 static const char golden[] = "tests/golden/oracle16.safetensors";
 
 /* Recorded by tools/pytorch/make_oracle.py --size 16 --ngf 4 --ndf 4 --latent 8 --batch 6 --count 20 --small from
- * images of `dcgan data --synthesize DIR --count 20 --size 16`. File names contain the value of --loss. Other
- * options:
- * gan-ralsgan-augment: --augment color,translation,cutout
- * gan-rpgan-r1-r2-augment: --norm-d none --r1 10 --r2 5 --augment
- * gan-hinge-r2-spectral: --norm-d spectral --r2 3
- * gan-bce-r1: --norm-d none --r1 2
- * gan-spectral: --norm-d spectral, 100 steps
- * gan-schedule: as gan-rpgan-r1-r2-augment, and --schedule 90 --lr-end 5e-5 --beta2-end 0.9 --r1-end 1 --r2-end 0.5
- * --ema-half-life 15 --augment-p 0.6 */
+ * images of `dcgan data --synthesize DIR --count 20 --size 16`. File names contain the value of --loss.
+ * File gan-ralsgan-augment adds --augment color,translation,cutout.
+ * File gan-rpgan-r1-r2-augment adds --norm-d none --r1 10 --r2 5 --augment.
+ * File gan-hinge-r2-spectral adds --norm-d spectral --r2 3.
+ * File gan-bce-r1 adds --norm-d none --r1 2.
+ * File gan-spectral adds --norm-d spectral and has 100 steps.
+ * File gan-schedule adds the options of gan-rpgan-r1-r2-augment and --schedule 90 --lr-end 5e-5 --beta2-end 0.9
+ * --r1-end 1 --r2-end 0.5 --ema-half-life 15 --augment-p 0.6. */
 static const char *const gans[] = {"tests/golden/gan-lsgan.safetensors",
                                    "tests/golden/gan-hinge.safetensors",
                                    "tests/golden/gan-ralsgan-augment.safetensors",
@@ -59,7 +58,6 @@ static int replay(const char *file, bool fp64, double tol, long steps)
     return replay_conv(file, fp64, tol, steps, 0);
 }
 
-/* Replays with --conv direct or --conv winograd and checks the exit code. */
 static void agrees_conv(const char *file, bool fp64, double tol, long steps, int conv)
 {
     int code = replay_conv(file, fp64, tol, steps, conv);
@@ -120,8 +118,8 @@ int main(void)
             dg_test_skip(temp_text("%s is not there", path));
             continue;
         }
-        /* Over 100 steps, rounding differences from PyTorch grow from 1e-16 to 0.9e-9 (direct) or 4e-9 (winograd).
-         * They depend on the instruction set. */
+        /* in 100 steps, differences from PyTorch grow from 1e-16 to 0.9e-9 (direct) or 4e-9 (winograd), depending on
+         * the instruction set */
         const bool longest = i == 2;
         if (longest && DG_SANITIZED) {
             dg_test_skip("100 steps are for a build without sanitizers");

@@ -15,7 +15,7 @@ static void folder(const char *name)
     }
 }
 
-/* Saves an image of noise. The seed is derived from its name. */
+/* Saves an image of noise whose seed depends on its name. */
 static void image(const char *name)
 {
     uint32_t seed = 1;

@@ -48,7 +48,7 @@ static void is_loaded(dg_err e)
     DG_CHECKF(failing != MEMORY || !e || e == DG_DEVICE, "no memory is %d: %s", (int)e, dg_message());
     DG_CHECK(!e || (!d.pixels && !d.name && !d.skip && !d.label && !d.class_name));
     dg_dataset_free(&d);
-    /* The list of skipped files is correct or absent. The cache gives the same dataset. */
+    /* the list of skipped files is correct or absent, and the cache gives the same dataset */
     char *list = o.skipped && failing == MEMORY ? temp_slurp(skipped, NULL) : NULL;
     DG_CHECKF(!list || (strstr(list, "b/note.txt\tneither") == list && strchr(list, '\n') == strrchr(list, '\n')), "%s",
               list);

@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* Images of mixed formats in nested folders. The dataset is sorted by the bytes of the file names. */
+/* Loads images of mixed formats from nested folders. The dataset is sorted by the bytes of the file names. */
 static void plain_folder(void)
 {
     begin();
@@ -29,7 +29,7 @@ static void plain_folder(void)
         DG_CHECK(d.skips == 1 && bad_count(&d) == 0 &&
                  !strcmp(reason_of(&d, "caption.txt"), "neither PNG, JPEG, WebP, BMP nor GIF"));
     }
-    /* The list of skipped files is in the folder, but is not a part of the dataset. An empty list is removed. */
+    /* The list of skipped files is not a part of the dataset, and is removed if it is empty. */
     blob list;
     DG_CHECK(!blob_load(&list, o.skipped));
     blob_put(&list, "", 1);
@@ -290,7 +290,7 @@ static void rules(void)
     LOADS(&o, d, d.count == 18 && bad_count(&d) == 2); /* a tenth of the images may be corrupt */
     for (int i = 0; i < 100; i++) save_text(temp_text("%d.txt", i), "a caption");
     LOADS(&o, d, d.count == 18 && bad_count(&d) == 2 && d.skips == 102);
-    /* Reasons that differ only in numbers are counted together. */
+    /* Reasons of skipped files that differ only in numbers are counted together. */
     blob cut = png_noise(2, 2, 1);
     cut.bytes = 40, blob_save(&cut, at("cut40.png"));
     cut.bytes = 44, blob_save(&cut, at("cut44.png"));

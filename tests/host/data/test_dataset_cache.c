@@ -32,7 +32,7 @@ static int same(const dg_dataset *a, const dg_dataset *b)
 
 static dg_dataset truth; /* the dataset as loaded without a cache */
 
-/* Compares a loaded dataset with `truth`. It must come from the cache if and only if `cached` is 1. */
+/* Compares a loaded dataset with `truth`. The dataset must come from the cache if and only if `cached` is 1. */
 static int load(const dg_dataset_options *o, int cached)
 {
     dg_dataset d;
@@ -50,7 +50,6 @@ static void renew_truth(dg_dataset_options o)
     DG_WORKS(e);
 }
 
-/* Checks that a changed folder is read again and that the cache is rebuilt. */
 static void reloads(const dg_dataset_options *o)
 {
     renew_truth(*o);
@@ -81,7 +80,7 @@ static void keyed(void)
         DG_CHECKF(load(&o, 0), "setting %d and back", i);
     }
 
-    /* A changed size, time or name makes the cache invalid. So does a new or removed file. */
+    /* The cache becomes invalid if a file is changed, renamed, added or removed. */
     save("03.png", png_noise(5, 5, 77));
     reloads(&o);
     struct stat st;
@@ -127,7 +126,7 @@ static void damaged(void)
     DG_CHECK(!blob_load(&whole, o.cache) && whole.bytes > 120 && whole.bytes < 500);
     int wrong = 0;
     fflush(stderr);
-    int screen = dup(2), null = open("/dev/null", O_WRONLY); /* discard about 1,000 warnings */
+    int screen = dup(2), null = open("/dev/null", O_WRONLY);
     dup2(null, 2);
     for (size_t n = 0; n < whole.bytes; n++) {
         blob cut = {whole.data, n, n};
@@ -135,7 +134,7 @@ static void damaged(void)
     }
     for (size_t i = 0; i < whole.bytes; i++) {
         whole.data[i] ^= (uint8_t)(1 << i % 8);
-        /* The cache is rebuilt if its first 16 bytes are intact. */
+        /* the cache is rebuilt if its first 16 bytes are intact */
         wrong += blob_save(&whole, o.cache) || !load(&o, 0) || (i >= 16 && !load(&o, 1));
         whole.data[i] ^= (uint8_t)(1 << i % 8);
     }

@@ -13,7 +13,7 @@
 
 /* Makes the next `times` calls of openat() (opening) or read() fail for files with this name. */
 static struct {
-    const char *name; /* NULL means no file, "*.png" all images */
+    const char *name; /* file name, "*.png" for all images, or NULL */
     bool opening;
     int error;
     atomic_int times;
@@ -150,12 +150,11 @@ static void for_good(void)
     DG_CHECKF(says("dcgan: warning: ") && says("/03.png: cannot be read: Input/output error"), "warning");
     DG_CHECK(access(cache, F_OK) && atomic_load(&failed) == 4 && atomic_load(&pauses) == 3);
     dg_dataset_free(&d);
-    /* no failure, so all images are found */
     DG_CHECK(!load(&o, &d) && d.count == 21 && says("") && !access(cache, F_OK));
     dg_dataset_free(&d);
 
     o = cached();
-    fail("sub", true, ESTALE, 1000); /* the folder cannot be opened */
+    fail("sub", true, ESTALE, 1000);
     DG_CHECKF(load(&o, &d) == DG_IO && strstr(dg_message(), "/sub: a folder that cannot be opened: ") &&
                   strstr(dg_message(), "check the disk") && strstr(dg_message(), "or use --skip-unreadable"),
               "%s", dg_message());
@@ -182,7 +181,7 @@ static void for_good(void)
     }
 }
 
-/* Folders that cannot be opened or listed. Each errno must give the expected error code or a warning. */
+/* If a folder cannot be opened or listed, each errno gives its expected error or warning. */
 static void lost_folders(void)
 {
     static const struct {
@@ -221,7 +220,7 @@ static void lost_folders(void)
     dg_dataset d;
     dg_dataset_options o = cached();
     o.skip_unreadable = true;
-    unlisted = "cats", unlisted_error = EIO; /* the dataset folder itself cannot be listed */
+    unlisted = "cats", unlisted_error = EIO;
     DG_REFUSED(load(&o, &d), DG_IO, "cannot be listed");
     unlisted = NULL;
 }

@@ -24,7 +24,6 @@ static void check_mnist(const dg_dataset *d)
     DG_CHECK(!strcmp(d->name[1], "train/00001") && !strcmp(d->name[TRAIN], "test/00000"));
 }
 
-/* Checks that image i equals a PNG with the pixels of record i. */
 static void same_as_png(const dg_dataset *d, const dg_dataset_options *o, int i)
 {
     uint8_t grey[H * W];
@@ -95,7 +94,7 @@ static void idx_faults(void)
     }
 }
 
-/* Sets of IDX files that are incomplete or do not match. */
+/* Loads IDX files that are incomplete or do not match. */
 static void idx_sets(void)
 {
     dg_dataset_options o = wanted(4, 1);
@@ -142,11 +141,11 @@ static void limited(void)
     dg_dataset d;
     o.limit = 2;
     LOADS(&o, d, d.train == 2 && d.count == 4 && d.classes == 3 && d.label[2] == 2);
-    o.limit = TRAIN + 1; /* more than the dataset has */
+    o.limit = TRAIN + 1;
     LOADS(&o, d, d.train == TRAIN && d.count == TRAIN + TEST);
     o.limit = 2;
     end();
-    begin(); /* The limit selects equally many images per class. Without labels, it selects the first images. */
+    begin(); /* the limit selects equally many images per class, or without labels the first images */
     make_mnist(false);
     save(train_labels, idx_labels(TRAIN, "2270"));
     for (int labelled = 0; labelled < 2; labelled++) {
@@ -216,7 +215,7 @@ static void is_told(void *context, long done, long total)
 }
 static bool always(void *unused) { return !unused; }
 
-/* Unusual options: alpha channel, progress calls, cancellation, and only test images. */
+/* Tests unusual options: alpha channel, progress calls, cancellation, and only test images. */
 static void odd_wishes(void)
 {
     dg_dataset d;

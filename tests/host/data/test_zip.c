@@ -83,7 +83,7 @@ static void test_names_that_lead_out(void)
     }
 }
 
-/* Loads truncated and changed zip files. Each gives a dataset or an error and leaves no file. */
+/* A truncated or changed zip file gives a dataset or an error, and leaves no file. */
 static void test_damage(void)
 {
     blob b, bad;
@@ -113,8 +113,8 @@ static void put(blob *b, const uint32_t (*field)[2], int n)
     for (int i = 0; i < n; i++) tiff_number(b, 0, field[i][0], (int)field[i][1]);
 }
 
-/* Writes a hostile zip file. Its n directory entries share one file of 100 bytes and declare an unpacked size of
- * `bytes`. */
+/* Writes a hostile zip file whose n directory entries share one file of 100 bytes. Each entry declares an unpacked
+ * size of `bytes`. */
 static void directory(const char *name, int n, uint32_t bytes, int method, int flags)
 {
     const uint32_t f = (uint32_t)flags, m = (uint32_t)method, N = (uint32_t)n;
@@ -159,7 +159,7 @@ static void test_limits(void)
     }
 }
 
-/* The folders are nested 2,000 deep. */
+/* Loads a zip file with 2,000 nested folders. */
 static void test_depth(void)
 {
     static char deep[4050];

@@ -193,7 +193,7 @@ static void check_silence(void)
     well(1500);
     judged(0.6);
     for (long i = 0; i < rows; i++) row[i].measure[DG_LOG_RECALL] = 0.1;
-    /* Rule copies requires that the samples are varied. */
+    /* rule copies requires varied samples */
     NOTHING("near to real images, and not varied", NULL, 0);
     judged(0.6);
     for (long i = 0; i < rows; i++) row[i].measure[DG_LOG_COVERAGE] = 0.4;
@@ -239,7 +239,7 @@ static void tell(void *context, const dg_finding *f)
     if (DG_CHECKF(notes < 16, "%d notes", notes)) notes += dg_finding_note(f, note[notes], sizeof note[notes]);
 }
 
-/* Three findings of a rule are reported one by one. A message at the end of the run reports the number of others. */
+/* The first three findings of a rule are reported one by one. A last message reports the number of further findings. */
 static void check_repeats(void)
 {
     char text[300];
@@ -278,8 +278,8 @@ static void count(void *context, const dg_finding *f)
     news += f->end_step ? 100 : 1;
 }
 
-/* The doctor of a resumed run reports only new findings. In total, it has the same findings as for an uninterrupted
- * run. */
+/* The doctor of a resumed run reports only new findings. In total, a resumed run has the findings of an
+ * uninterrupted run. */
 static void check_resumed(void)
 {
     dg_doctor whole;

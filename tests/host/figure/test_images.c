@@ -189,7 +189,7 @@ static void grids_are_laid_out(void)
                 }
         DG_CHECKF(wrong == 0, "%d values", wrong);
         free(g.pixels);
-        /* The grid has fewer cells than there are images. */
+        /* the grid has fewer cells than there are images */
         DG_CHECK(dg_sheet(pixels, N, S, C, 1, 2, &g) == DG_OK && g.H == 7 && g.W == 12);
         free(g.pixels);
     }
@@ -220,8 +220,7 @@ static uint8_t *read_gif(const char *path, int n, int W, int H, int *hundredths,
         for (int k = 0; k < im->ExtensionBlockCount; k++)
             if (im->ExtensionBlocks[k].Function == APPLICATION_EXT_FUNC_CODE &&
                 !memcmp(im->ExtensionBlocks[k].Bytes, "NETSCAPE2.0", 11) && k + 1 < im->ExtensionBlockCount) {
-                /* The loop extension of a GIF has a byte 1 and the number of repeats. 0 repeats mean an endless
-                 * loop. */
+                /* the loop extension has a byte 1 and the number of repeats, where 0 means an endless loop */
                 const ExtensionBlock *next = &im->ExtensionBlocks[k + 1];
                 *loops = next->ByteCount == 3 && !memcmp(next->Bytes, "\1\0", 3);
             }
@@ -267,7 +266,7 @@ static void gifs_come_back(void)
     for (int i = 0; i < N * W * H; i++) /* a coarse histogram would merge these similar colours */
         for (int k = 0; k < 3; k++) frames[3 * i + k] = (uint8_t)i;
     DG_NEAR(gif_error(frames, N, W, H, 70, 7), 0, 0);
-    /* These 3,840 colours vary mainly in red and green, so they need an adaptive palette. */
+    /* these 3,840 colours vary mainly in red and green, so they need an adaptive palette */
     for (int i = 0; i < N * W * H; i++) {
         frames[3 * i] = (uint8_t)(i % W * 8);
         frames[3 * i + 1] = (uint8_t)(i / W % H * 10);
@@ -328,8 +327,8 @@ static const uint8_t *pixel(const dg_image *im, int x, int y)
     return im->pixels + ((ptrdiff_t)y * im->W + x) * im->C;
 }
 
-/* A confusion matrix is blue on the diagonal and orange elsewhere. Its squares are smaller if there are many
- * classes. */
+/* A confusion matrix is blue on the diagonal and orange elsewhere. With many classes, the squares of a confusion
+ * matrix are smaller. */
 static void confusion_matrices(void)
 {
     static const struct {

@@ -13,7 +13,7 @@ static void lines_are_exact(void)
 {
     dg_canvas c;
     DG_CHECK(dg_draw_open(&c, 12, 10) == DG_OK);
-    /* Seven pixels get full colour, from centre 2.5 to centre 8.5. */
+    /* seven pixels, from centre 2.5 to centre 8.5, get full colour */
     dg_draw_line(&c, 2.5, 4.5, 8.5, 4.5, 1);
     dg_draw_line(&c, 4.5, 4.5, 6.5, 4.5, 1); /* a second line does not darken pixels */
     dg_draw_paint(&c, RED, .5);
@@ -25,7 +25,7 @@ static void lines_are_exact(void)
             wrong += abs(pixel(&c.im, x, y, 1) - (on ? 128 : 255)) > 1;
         }
     DG_CHECKF(wrong == 0, "%d pixels are wrong", wrong);
-    /* A line between two rows of pixels gives each row half of the colour. */
+    /* a line between two rows of pixels gives each row half of the colour */
     dg_draw_line(&c, 2.5, 7, 8.5, 7, 1);
     dg_draw_paint(&c, (dg_color){0, 0, 0}, 1);
     DG_NEAR(pixel(&c.im, 5, 6, 0), 127.5, 1);
@@ -86,7 +86,7 @@ static void every_character_is_drawn(void)
                       text, box[0], box[2], box[1], box[3]);
         if (strchr("ABDEFHKLMNPRTUVWXYZ0123456789", text[0]))
             DG_CHECKF(n && box[1] == 11 && box[3] == 20, "'%s' is %d..%d high", text, box[1], box[3]);
-        if (text[0] == 'O') { /* O fills its width and is symmetric */
+        if (text[0] == 'O') { /* the letter fills its width and is symmetric */
             DG_CHECKF(box[0] == 20 && box[2] == 26, "O covers %d..%d", box[0], box[2]);
             int differ = 0;
             for (int y = 0; y < 10; y++)
@@ -126,7 +126,7 @@ static void text_turns(void)
 static int colored(const dg_image *im, const uint8_t color[3], int from, int to)
 {
     int n = 0;
-    for (int y = 40; y < im->H; y++) /* rows below the legend */
+    for (int y = 40; y < im->H; y++)
         for (int x = from; x < to; x++)
             n += abs(pixel(im, x, y, 0) - color[0]) + abs(pixel(im, x, y, 1) - color[1]) +
                      abs(pixel(im, x, y, 2) - color[2]) <
@@ -157,13 +157,13 @@ static void plots_hold_odd_curves(void)
 {
     enum { N = 300, LEFT = 64, RIGHT = 878 };
     static double y[N];
-    /* A gap in the middle third of a curve has no line. */
+    /* a gap in the middle third of a curve has no line */
     for (int i = 0; i < N; i++) y[i] = i >= 100 && i < 200 ? INFINITY : sin(i * .1);
     DG_CHECK(drawn(y, N, 70, 330) > 100 && drawn(y, N, 620, RIGHT) > 100);
     DG_CHECKF(drawn(y, N, 345, 600) == 0, "%d pixels in the gap", drawn(y, N, 345, 600));
     DG_CHECK(drawn(y, 1, LEFT, RIGHT) >= 12 && drawn(y, 1, LEFT, RIGHT) < 60);
     DG_CHECK(drawn(y, 0, LEFT, RIGHT) == 0);
-    /* Infinite and constant curves. A constant curve gives a straight line. */
+    /* infinite values are not drawn, and a constant curve gives a straight line */
     static const double level[] = {NAN, INFINITY, -INFINITY, 0, 1, -3.5, 1e-30, 1e30, -1e99, 1e-310};
     for (size_t k = 0; k < sizeof level / sizeof *level; k++) {
         for (int i = 0; i < 100; i++) y[i] = level[k];
@@ -176,7 +176,7 @@ static void plots_hold_odd_curves(void)
     DG_CHECK(dg_charts_draw(&chart, 1, NULL, 20000, &im) == DG_USAGE);
 }
 
-/* Checks the area of a band from 1 to 3 on the left and from 2 to 2.5 on the right. A line crosses it. */
+/* Checks the area of a band from 1 to 3 on the left and from 2 to 2.5 on the right. */
 static void bands_are_filled(void)
 {
     const uint8_t light[3] = {191, 220, 236}; /* the first curve colour with an opacity of 1/4 on white */
@@ -192,7 +192,7 @@ static void bands_are_filled(void)
         chart.curve[0].high[i] = i < 2 ? 3 : 2.5;
     }
     DG_CHECK(dg_charts_draw(&chart, 1, NULL, 300, &im) == DG_OK);
-    /* Value 4 is at pixel row 34 and value 0 at row 254, so a difference of 1 has 55 pixels. */
+    /* value 4 is at row 34 and value 0 at row 254, so a difference of 1 has 55 pixels */
     int left = 0, right = 0;
     for (int i = 40; i < 250; i++) {
         left += abs(pixel(&im, 200, i, 0) - light[0]) < 4;

@@ -55,7 +55,7 @@ static void blocks(int C)
 static void sixels(int C)
 {
     dg_image im = make(C);
-    /* One column has only 10 pixels, so the image is not enlarged. */
+    /* one column has only 10 pixels, so the image is not enlarged */
     const char *s = draw(&im, DG_TERMINAL_SIXEL, 1);
     static int color[256][3], pixel[12][16];
     int w = 0, h = 0, n = 0, x = 0, top = 0, now = 0, most = 0;
@@ -101,7 +101,7 @@ static int digit(char c)
     return at ? (int)(at - all) : -1;
 }
 
-/* kitty's protocol sends a PNG as base64 in chunks */
+/* The protocol of kitty sends a PNG as base64 in chunks. */
 static void kitty(void)
 {
     dg_image im = {60, 50, 3, malloc(60 * 50 * 3)}, back;

@@ -1,5 +1,4 @@
-/* Tests that files that dcgan made are not training data, and that images are written only into folders without
- * other files. */
+/* Tests that dcgan does not train on files that it made, and writes images only into folders without other files. */
 #include "host/data/synthesize/synthesize.h"
 #include "host/files/made.h"
 #include "host/figure/images.h"

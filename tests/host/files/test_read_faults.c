@@ -17,7 +17,7 @@
 
 static void nothing(void) {}
 
-/* Checks that a reader failed with a message or, if it succeeded, that the content is correct (`good`). */
+/* Checks that a reader failed with a message, or that its result is correct (`good`). */
 static void judged(dg_err e, bool good, const char *what)
 {
     DG_CHECKF(e ? *dg_message() != 0 : good, "%s: returned %d, and the rest is %s", what, (int)e,

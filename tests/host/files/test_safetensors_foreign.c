@@ -60,7 +60,7 @@ static void values(void)
     DG_CHECK(dg_st_narrow_type("F32") == DG_ST_SAME && dg_st_narrow_type("F8_E5M2") == DG_ST_SAME);
 }
 
-/* Weight files of other formats are refused. The message contains a line of Python that converts the file. */
+/* Weight files of other formats are refused with a line of Python that converts the file. */
 static void other_files(void)
 {
     static const struct {

@@ -52,7 +52,7 @@ static void test_round_trip(void)
         dg_st_free(st);
         if (!checked) DG_REFUSED(dg_st_read(path, DG_ST_CHECKED, &st), DG_IO, "checksums");
     }
-    /* In the file, tensors are aligned to their types, because PyTorch requires this. */
+    /* tensors in the file are aligned to their types, because PyTorch requires this */
     size_t n;
     char *a = temp_slurp(temp_path("a.safetensors"), &n);
     cJSON *root = cJSON_ParseWithLength(a + 8, (size_t)(unsigned char)a[0] + 256u * (unsigned char)a[1]);

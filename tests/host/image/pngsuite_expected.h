@@ -1,5 +1,6 @@
-/* File names, and CRC-32 of width, height and pixels as decoded by Pillow 13.0.0. The pixels are RGB without alpha,
- * on white and on black. Made by tests/host/image/pngsuite_expected.py, which exists only in commit 58d646d3. */
+/* File names, and CRC-32 of width, height and pixels as decoded by Pillow 13.0.0. Pixels are decoded three times:
+ * without alpha, on white and on black. Made by tests/host/image/pngsuite_expected.py, which exists only in commit
+ * 58d646d3. */
 {"basi0g01", 0x360610b4}, {"basi0g02", 0xbc564324}, {"basi0g04", 0x6a216b37}, {"basi0g08", 0x4ad94e5c},
     {"basi0g16", 0xa3a901df}, {"basi2c08", 0xa776ced4}, {"basi2c16", 0x58f4bf9f}, {"basi3p01", 0xf415b261},
     {"basi3p02", 0x08822a33}, {"basi3p04", 0xf3f40fa9}, {"basi3p08", 0x452c1f96}, {"basi4a08", 0xc53cab21},

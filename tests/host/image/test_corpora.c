@@ -1,5 +1,5 @@
-/* Decodes every file of public corpora of damaged images in a child process. It must not crash, and must stay below
- * 256 MB and 5 s. Skipped unless the corpora are in a folder next to the checkout. */
+/* Decodes every file of public corpora of damaged images, without crashes and within 256 MB and 5 s. The test is
+ * skipped unless the corpora are in a folder next to the checkout. */
 #include "decoding.h"
 
 #include <ftw.h>

@@ -183,7 +183,7 @@ static void orientation(void)
     blob whole = exif_block(0, 6);
     for (size_t n = 0; n < whole.bytes; n++) {
         blob cut = {whole.data, n, n}, b = six_pixels(&cut, 0);
-        /* The entry of the orientation ends at byte 33. */
+        /* the entry of the orientation ends at byte 33 */
         check_orientation(&b, n >= 34 ? 6 : 1, "cut", &plain);
         blob_free(&b);
         for (int bit = 0; bit < 8; bit++) {

@@ -1,5 +1,5 @@
-/* Decoding and resizing an image row by row must give the same bits as decoding the whole image first. It needs
- * memory for only a few rows unless the image is interlaced. */
+/* Decoding and resizing an image row by row must give the same bits as decoding the whole image first. Decoding row
+ * by row needs memory for only a few rows unless the image is interlaced. */
 #include "decoding.h"
 
 #include <ftw.h>

@@ -3,7 +3,6 @@
 
 enum { W = 7, H = 5 };
 
-/* Returns pixel (x, y) of the test image as RGBA. */
 static void pixel(int x, int y, uint8_t rgba[4])
 {
     for (int c = 0; c < 3; c++) rgba[c] = (uint8_t)((x * 31 + y * 57 + c * 91) & 0xf8);
@@ -54,7 +53,6 @@ static blob bmp(int bits, bool masks, bool down, int header)
     return b;
 }
 
-/* Returns the expected pixel of a BMP with this depth. */
 static void expected(int x, int y, int bits, bool alpha, uint8_t out[4])
 {
     pixel(x, y, out);
@@ -173,7 +171,7 @@ static void test_gif(void)
             }
         DG_CHECKF(!wrong, "GIF %d: %s, %d pixels differ", k, e ? dg_message() : "decoded", wrong);
         dg_image_free(&im);
-        /* The last two bytes are end marks, which the reader does not need. */
+        /* the last two bytes are end marks, which the reader does not need */
         damaged(b, b.bytes - 2, "GIF", DG_KIND_GIF);
     }
     blob b = gif(false, 0);

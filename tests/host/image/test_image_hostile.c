@@ -39,7 +39,6 @@ static void bombs(void)
         }
 }
 
-/* Makes a PNG whose samples are 0. */
 static blob png_zeros(uint32_t W, uint32_t H, int depth, int colour, int interlace)
 {
     static const int channels[7] = {1, 0, 3, 1, 2, 0, 4};

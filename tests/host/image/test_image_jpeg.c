@@ -147,7 +147,6 @@ static void damaged(void)
     }
 }
 
-/* Returns the offset of the segment with this marker. */
 static size_t segment(const blob *b, int marker)
 {
     for (size_t i = 2; i + 1 < b->bytes; i++)

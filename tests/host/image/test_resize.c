@@ -61,7 +61,6 @@ static void thousand_pairs(void)
     }
 }
 
-/* An image of one colour keeps its colour. */
 static void flat(void)
 {
     for (int v = 0; v < 256; v += 51) {
@@ -72,7 +71,7 @@ static void flat(void)
         for (int i = 0; i < 64 * 5 * 3; i++) wrong += out.pixels[i] != v;
         DG_CHECKF(!wrong, "value %d: %d pixels differ", v, wrong);
         dg_image_free(&out);
-        /* The image has 5 rows between bars of 6 and 5 rows. */
+        /* the image has 5 rows between bars of 6 and 5 rows */
         DG_CHECK(!dg_image_fit(&in, 16, DG_FIT_PAD, DG_RESIZE_BILINEAR, &out));
         for (int y = 0; y < 16; y++) DG_CHECK(out.pixels[3 * 16 * y + 24] == (y >= 6 && y < 11 ? v : 0));
         dg_image_free(&out);

@@ -63,8 +63,8 @@ static double sum_of_variances(const double *x)
     return sum;
 }
 
-/* x has the covariance S. Its Fréchet distance to y = factor * x + shift is |mean(x) - mean(y)|^2 + (factor - 1)^2
- * tr S. */
+/* The Fréchet distance between x with covariance S and factor * x + shift is |mean difference|^2 + (factor - 1)^2 tr
+ * S. */
 static void check_spread(void)
 {
     static double x[POINTS * DIMENSIONS], y[POINTS * DIMENSIONS];
@@ -164,7 +164,6 @@ static int class_of(spoilt how, int i)
     return i % CLASSES;
 }
 
-/* Replaces each pixel by the mean of itself and its four neighbours. */
 static void blur(uint8_t *p)
 {
     uint8_t was[IMAGE];

@@ -1,4 +1,5 @@
-/* A host program with unusual settings calls the library. Its settings and the library's output must not change. */
+/* A host program with unusual settings calls the library. The host program's settings and the library's output must
+ * not change. */
 #include <fcntl.h>
 #include <fenv.h>
 #include <locale.h>
@@ -23,7 +24,7 @@ static void flush(void) {}
 
 enum { THREADS = 3 };
 
-/* Calls the library. The names of its output files start with `name`. */
+/* Calls the library, which writes files whose names start with `name`. */
 static void use(const char *name, int threads)
 {
     char file[100];
@@ -79,7 +80,6 @@ static void handler(int number) { (void)number; }
 static const int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGPIPE, SIGXFSZ, SIGFPE, SIGCHLD};
 enum { WATCHED = sizeof watched / sizeof *watched };
 
-/* Settings of the host program that the library must not change. */
 typedef struct {
     unsigned mode[THREADS];
     int flags, round, threads;

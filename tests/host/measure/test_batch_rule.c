@@ -78,7 +78,7 @@ static void check_usage(void)
     static const int sizes[] = {32, 34, 37, 41, 46, 52, 59, 58, 56, 53, 54};
     DG_CHECK(run((machine){.full_from = 55}, DG_RULE_USAGE, 32) == DG_OK);
     passes(sizes, 11);
-    /* Nine samples exceed 0. The usage is the mean of the largest five: 73, 73, 73, 60, 60. */
+    /* the usage is the mean of the largest five of nine positive samples: 73, 73, 73, 60, 60 */
     DG_NEAR(table.row[0].busy, 67.8, 1e-9);
     DG_NEAR(table.row[6].busy, 99.4, 1e-9);
 }
@@ -110,8 +110,7 @@ static void check_epoch_time(void)
 static void check_rest(void)
 {
     static const double short_steps[][2] = {{1, 1e-9}, {1e9, 1e-9}};
-    DG_CHECK(run((machine){.full_from = 1}, DG_RULE_USAGE, 32) == DG_OK &&
-             table.batch == 1); /* all sizes have full usage */
+    DG_CHECK(run((machine){.full_from = 1}, DG_RULE_USAGE, 32) == DG_OK && table.batch == 1);
     DG_CHECK(run((machine){.most = 40}, DG_RULE_USAGE, 32) == DG_OK);
     ends("does not fit", 2, 37);
     DG_CHECKF(strstr(table.why, "; the next batch size, 41, does not fit."), "%s", table.why);

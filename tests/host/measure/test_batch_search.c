@@ -60,9 +60,7 @@ static double outlier(double b) { return (b == 48 ? 0.1 : 1) * rising(b); }
 /* Kernel tiles have 40 images. */
 static double tiles(double b) { return 1000 * b / (40 * ceil(b / 40)); }
 
-/* Every third measurement is slower by 5% to 30%. */
 static double now_and_then(int look) { return look % 3 ? 1 : 1.05 + 0.05 * (look / 3 % 6); }
-/* Another program slows down seven consecutive measurements. */
 static double for_a_while(int look) { return look >= 6 && look < 13 ? 1.4 : 1; }
 
 /* Another program slows down seven of nine measurements, so the other two take 25% less time. */
@@ -70,7 +68,6 @@ static double mostly(int look) { return look % 9 < 2 ? 0.75 : 1; }
 static double at_first(int look) { return look < 6 ? 0.75 : 1; }
 static double at_one(int look) { return look == 10 ? 0.75 : 1; }
 
-/* Another program slows down half of the measurements. */
 static double half(int look) { return look / 7 % 2 ? 1.4 : 1; }
 
 static void check_disturbed(void)
@@ -91,7 +88,7 @@ static void check_disturbed(void)
         DG_CHECKF(looks < 110, "%d looks", looks);
     }
     slower = NULL;
-    /* A batch size that no longer fits into memory can still be the result. */
+    /* a batch size that no longer fits into memory can still be the result */
     fits_once = true;
     DG_CHECKF(search(flat, 1 << 20) == 8 && !*s.ended, "%s", s.why);
     fits_once = false;
@@ -113,17 +110,17 @@ static const struct {
     {noisy, ALL, 8, 4096, MANY, 0, 32, 100, 2048, 4096, "", ""},
     {outlier, ALL, 8, 4096, MANY, 0, 32, 100, 2304, 4096, "", ""},
     {falls, ALL, 8, 65536, MANY, 0, 32, 100, 256, 2048, "256: the fastest; ", ""},
-    {late, ALL, 8, 65536, MANY, 0, 32, 100, 96, 768, "", ""}, /* 48 and 64 are as fast as 32 */
+    {late, ALL, 8, 65536, MANY, 0, 32, 100, 96, 768, "", ""}, /* batch sizes 48 and 64 are as fast as 32 */
     {jumps, ALL, 8, 128, MANY, 0, 32, 100, 128, 128, "; larger sizes were not tried (--max-batch); ", ""},
-    {tiles, ALL, 8, 64, MANY, 0, 32, 100, 40, 64, "", ""}, /* 40 = 5/4 of 32 fills a tile */
+    {tiles, ALL, 8, 64, MANY, 0, 32, 100, 40, 64, "", ""}, /* doubling finds 32, and 5/4 of 32 fills a tile */
     {soon, ALL, 8, 65536, MANY, 0, 32, 20, 512, 768, "within 3% of", "not tried within 20 s (--seconds)"},
     {rising, ALL, 8, 65536, MANY, 0, 32, 6, 48, 48, "48: the fastest; larger sizes were not tried within 6 s", ""},
-    /* The first batch size is measured even if the time limit is too short. */
+    /* the first batch size is measured even if the time limit is too short */
     {rising, ALL, 8, 65536, MANY, 0, 32, 0.5, 8, 8, "(--seconds)", ""},
-    /* An epoch of 3000 images has 32 steps of batch size 96 (the last is short) or 24 steps of batch size 128. */
+    /* an epoch of 3000 images has 32 steps of batch size 96 (the last is short) or 24 steps of batch size 128 */
     {rising, ALL, 8, 65536, 3000, 0, 32, 100, 96, 96,
      "96: the fastest; larger sizes leave fewer than 32 steps per epoch", ""},
-    /* Without short batches, an epoch has 31 steps of batch size 96 or 37 steps of batch size 80. */
+    /* without short batches, an epoch has 31 steps of batch size 96 or 37 steps of batch size 80 */
     {rising, ALL, 8, 65536, 3000, 1, 32, 100, 80, 80, "80: the fastest; larger sizes leave fewer", "(--min-steps)"},
     {rising, 100, 8, 65536, 2048, 0, 16, 100, 96, 96, "96: the fastest; ", "128 does not fit: it needs 128.0 MB, and"},
     {rising, ALL, 8, 65536, 40, 0, 32, 100, 8, 8, "leaves 5 steps per epoch", "--min-batch 1"},

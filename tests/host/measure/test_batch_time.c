@@ -1,4 +1,5 @@
-/* Tests measurements of batch sizes on the CPU. They must allocate exactly the planned memory and release it. */
+/* Tests measurements of batch sizes on the CPU. Measurements must allocate exactly the planned memory and release
+ * it. */
 #include "host/measure/batch_time.h"
 
 #include "host/options/option_table.h"

@@ -20,7 +20,7 @@ static void check_timing(void)
     DG_CHECK(dg_timing_median(&t) == 7 && t.best == 1 && t.n == 203);
 }
 
-/* The backend's own functions. The test replaces them by functions that make the loss NaN. */
+/* The backend's own functions, which the test replaces by functions that make the loss NaN. */
 static dg_err (*right_run)(dg_backend *, struct dg_plan *);
 static dg_err (*right_time)(dg_backend *, struct dg_plan *, double *);
 
@@ -28,7 +28,7 @@ static void spoil(const dg_plan *p)
 {
     for (int i = 0; i < p->ops; i++) {
         const dg_gan_loss_args *a = &p->op[i].u.gan_loss;
-        /* Op `advance` has already incremented the step. */
+        /* op `advance` has already incremented the step */
         if (p->op[i].kind == DG_OP_gan_loss) a->ring[(a->state->step - 1) % DG_RING].value[a->loss] = NAN;
     }
 }
@@ -88,7 +88,6 @@ static void check_step(dg_backend *b)
     double foreign = dg_busy_foreign(&load);
     DG_CHECKF(foreign == -1 || (foreign >= 0 && foreign < 4096), "%g cores", foreign);
     dg_bench_free(&r);
-    /* Norms do not support this batch size. */
     DG_CHECK(dg_bench_measure(&r, &m, model, 1 << 20, 1, b) == DG_USAGE);
     dg_bench_free(&r);
     check_numbers(b, model);
@@ -127,7 +126,7 @@ static void check_json(const char *program)
     const char *const table[] = {"bench", "-q", "--repeats=2", "--batch=2", "dcgan32", NULL};
     DG_CHECK(dg_test_run(program, table, text, sizeof text) == 0);
     DG_CHECK(strstr(text, "FMA peak") && strstr(text, "GB/s triad"));
-    /* There is one row per kind of op. */
+    /* the table has one row per kind of op */
     DG_CHECK(strstr(text, "\nconv_dw ") && strstr(text, "\nadam ") && !strstr(text, "D.adam"));
     DG_CHECK(strstr(text, "% of the FMA peak above") && strstr(text, "images/s"));
     const char *const unknown[] = {"bench", "-q", "--repeats=1", "no-such-model", NULL};

@@ -23,8 +23,8 @@ static bool up(machine *x, dg_cpu_options cpu)
 static struct {
     dg_err (*run_op)(dg_backend *, const dg_op *, double *);
     const dg_op *op; /* op whose result is changed */
-    int operand;     /* changed operand */
-    size_t at;       /* index of the changed element */
+    int operand;
+    size_t at; /* index of the changed element */
     bool nan;
 } wrong;
 
@@ -118,12 +118,12 @@ static void equal_backends_agree(dg_type real)
     for (int i = 0; i < 3; i++)
         DG_CHECKF(dg_check_plan(&m[0].g, &m[1].g, plan[i], NULL, &result) == DG_OK, "%s: %s", plan[i], dg_message());
     DG_CHECK(result.ops == 2 * m[0].g.plan[DG_PLAN_TRAIN].ops + m[0].g.plan[DG_PLAN_SAMPLE].ops);
-    /* With only the base instruction set, both backends run the same kernels. */
+    /* with only the base instruction set, both backends run the same kernels */
     const bool same = strstr(m[1].b->name, "base") != NULL;
     DG_CHECK(result.worst < 0.75 && (same || (result.worst > 0 && *result.where)));
     DG_CHECK(dg_check_plan(&m[0].g, &m[1].g, "none", NULL, &result) == DG_FAILED);
 
-    /* Both jobs have done one step. */
+    /* both jobs have done one step */
     dg_step_state s[2];
     for (int i = 0; i < 2; i++)
         DG_CHECK(m[i].b->get(m[i].b, &s[i], dg_job_memory(&m[i].g, m[i].g.row[DG_ROW_STATE]), sizeof s[i]) == DG_OK);

@@ -6,8 +6,8 @@
 
 enum { ROWS = 7, SIZE = 9, CLASSES = 5, BATCH = 4, RECORD = SIZE * SIZE * 3 + 4 };
 
-/* Includes residual sums, a tensor with two consumers, overlapping pools, resampling, grouped convolutions and
- * spectral norm. */
+/* The network includes residual sums, a tensor with two consumers, overlapping pools, resampling, grouped
+ * convolutions and spectral norm. */
 static const char network[] = "[model]\nname = t\nsize = 9\nchannels = 3\nclasses = 5\ninput = unit\n"
                               "[C.1]\nfilters = 4\nkernel = 3\nbias = yes\nact = leaky\n"
                               "[C.2]\nfilters = 4\nkernel = 3\nnorm = batch\nact = leaky\n"
@@ -52,7 +52,6 @@ static bool up(machine *x, int threads, dg_type real, dg_optimizer optimizer)
     return machine_begin(x, &(dg_cpu_options){.threads = threads, .real = real}, &o, records, 7);
 }
 
-/* Runs a training step on the first images. Returns the loss. */
 static double step(machine *x, double lr)
 {
     const dg_step_state state = {.seed = 3, .lr = {lr}};
@@ -89,7 +88,7 @@ static void check_gradients(void)
 {
     machine x;
     if (!up(&x, 2, DG_F64, DG_ADAM)) return;
-    /* Finite differences require that u and v of spectral norm have converged. */
+    /* finite differences require that u and v of spectral norm have converged */
     for (int i = 0; i < 300; i++) step(&x, 0);
     int trained = 0;
     for (int i = 0; i < x.g.tensors; i++) trained += x.g.tensor[i].grad >= 0;
@@ -229,8 +228,7 @@ static void check_starts(void)
             double *w = malloc(n * sizeof *w), sum = 0;
             if (DG_CHECK(w && !dg_job_read(&x.g, t, t->row, DG_F64, w)))
                 for (size_t j = 0; j < n; j++) sum += w[j] * w[j] / (double)n;
-            /* The mean of n squared weights has this relative standard deviation. The factor is 2 for normal and 0.8
-             * for uniform weights. */
+            /* relative standard deviation of the mean of n squared weights, which are normal or uniform */
             const double off = sqrt((all[k] == DG_START_HE ? 2 : 0.8) / (double)n);
             DG_CHECKF(fabs(sum / squares - 1) < 4 * off, "start %d, %s: mean square %g, not %g", (int)all[k], t->name,
                       sum, squares);

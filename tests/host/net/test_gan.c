@@ -8,7 +8,7 @@
 
 enum { ROWS = 11, SIZE = 16 };
 
-static dg_loss loss; /* loss of jobs that up() builds */
+static dg_loss loss;
 static int augment;
 static dg_norm norm = DG_NORM_BATCH;
 static const char *more_keys = ""; /* appended to the model text */
@@ -36,7 +36,7 @@ static void steps(machine *x, int n)
     for (int i = 0; i < n; i++) {
         int in_epoch = i % 3;
         dg_step_state s = {.seed = 9, .step = (uint64_t)i, .cursor = 4 * in_epoch, .lr = {2e-4, 2e-4}};
-        /* Op `advance` updates the state during an epoch. */
+        /* op `advance` updates the state during an epoch */
         if (in_epoch == 0) DG_CHECK(dg_job_put_state(&x->g, &s) == DG_OK);
         DG_CHECK(dg_job_step(&x->g, in_epoch == 2 ? 3 : 4) == DG_OK);
         DG_CHECK(x->b->get(x->b, &s, dg_job_memory(&x->g, x->g.row[DG_ROW_STATE]), sizeof s) == DG_OK);
@@ -86,7 +86,6 @@ static void set(machine *x, const dg_job_tensor *t, int row, const double *from)
     DG_CHECK(dg_job_write(&x->g, t, row, DG_F64, from) == DG_OK);
 }
 
-/* Runs training step `step` with learning rate lr for both networks. */
 static void one_step(machine *x, int step, double lr)
 {
     const dg_step_state state = {.seed = 9, .step = (uint64_t)step, .lr = {lr, lr}};
@@ -160,7 +159,6 @@ static size_t read_g(machine *x, bool average, double *out)
     return n;
 }
 
-/* Compares the running averages of G's weights with their definition. */
 static void averages(void)
 {
     static machine x;
@@ -185,8 +183,8 @@ static void averages(void)
     ema = 0;
 }
 
-/* Computes mean and unbiased variance of channel c of G's first layer. Both are averages over eight batches of four
- * latent vectors. w: weights (latent, channels, 4, 4). */
+/* Computes mean and unbiased variance of channel c of G's first layer, averaged over eight batches of four latent
+ * vectors. w: weights (latent, channels, 4, 4). */
 static void statistics_of(const double *w, int channels, int c, double *mean, double *variance)
 {
     *mean = *variance = 0;
@@ -311,7 +309,6 @@ static void directions(void)
     norm = DG_NORM_BATCH;
 }
 
-/* Returns the root mean square of a tensor. */
 static double rms(machine *x, const char *name)
 {
     static double value[20000];
@@ -371,8 +368,7 @@ static void penalties(void)
     r1 = r2 = 0;
 }
 
-/* Compares gradients of the loss with gradient penalty with finite differences, for one value of each weight tensor
- * of D. Also checks the identity of dg_check_penalty. */
+/* Compares gradients of a penalised loss with finite differences, for one value of each weight tensor of D. */
 static void check_identity(const dg_model *m, const dg_job_options *o)
 {
     static machine x;

@@ -14,7 +14,6 @@ static dg_backend *b;
 
 static const char head[] = "[model]\nname = net\nsize = 8\n";
 
-/* Parses a model with one network C. */
 static dg_err parse(const char *sections)
 {
     char text[DG_MODEL_TEXT_MAX];
@@ -134,7 +133,7 @@ static void check_limits(void)
 
 static void check_shapes(void)
 {
-    /* No output of C.1 uses the padding at the right and bottom. C.2 skips pixels. */
+    /* no output of C.1 uses the padding at the right and bottom, and C.2 skips pixels */
     DG_WORKS(parse("[C.1]\nstride = 2\n[C.2]\nkernel = 1\nstride = 2\n"));
     DG_CHECK(m.net[0].layer[0].out.H == 4 && m.net[0].layer[0].out.W == 4 && m.net[0].layer[0].pad == 1);
     DG_CHECK(m.net[0].layer[1].out.H == 2 && m.net[0].layer[1].pad == 0 && m.net[0].layer[1].in.C == 5);
@@ -143,7 +142,6 @@ static void check_shapes(void)
     mistake("[C.1]\nop = conv_transpose\nstride = 8\nrepeat = 3\n", "[C.1.3] ");
 }
 
-/* Checks the ops of a forward pass and their inputs. */
 static void check_forward(void)
 {
     dg_arena a;
@@ -203,7 +201,7 @@ static void check_trunk(const char *path, int layers, size_t weights)
     DG_CHECKF(lines < 160, "%s has %d lines", path, lines);
 }
 
-/* A damaged model file must not crash the parser. If it is accepted, planning it must not crash. */
+/* A damaged model file must crash neither the parser nor, if the file is accepted, the planner. */
 static void check_damaged(const char *path)
 {
     static dg_model damaged;

@@ -315,7 +315,7 @@ int main(void)
     mistake("norm = none\nact = none", "norm = none\nact = relu", "[D.3] ");
     static const char *const vectors[] = {"[D.3]\nop = dense\nfilters = 4\n", "[D.4]\nop = dropout\n", NULL};
     char layers[200] = "";
-    for (int i = 0; vectors[i]; i++) { /* the output is a vector */
+    for (int i = 0; vectors[i]; i++) { /* each text ends with a layer whose output is a vector */
         strcat(layers, vectors[i]);
         char to[240], said[80];
         snprintf(to, sizeof to, "%s[D.%d]\nop = resample\nscale = 2\n[D.%d]\n", layers, i + 4, i + 5);

@@ -60,7 +60,7 @@ static void test_length(void)
         DG_CHECKF(n <= most ? e == DG_OK && strlen(out) == n + heading : e == DG_USAGE, "%zu bytes: %d", n, (int)e);
         DG_CHECK(n <= most || strstr(dg_message(), "the text of the model file is too long"));
     }
-    /* A line that does not fit is not truncated. */
+    /* a line that does not fit is an error and is not truncated */
     memset(text, 'x', DG_MODEL_TEXT_MAX);
     memcpy(text, head, strlen(head));
     snprintf(text + DG_MODEL_TEXT_MAX - 12, 12, "\n[D.2]\n");
