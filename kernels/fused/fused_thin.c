@@ -1,4 +1,4 @@
-/* Limits and scratch size of fused convolutions of images (thin). */
+/* Limits and scratch size of fused convolutions of images (kernel family thin). */
 #include "core/base/math.h"
 #include "core/plan/gather.h"
 #include "kernels/fused/fuse_launch.h"

@@ -1,7 +1,7 @@
-/* Fused convolutions of images. Forward: fused_thin_fwd.cuh. In the data gradient (forward pass of G's last layer),
- * each thread applies the norm to the values of y that it copied to shared memory.
- * Tile: 8x8 positions of 8 images (maps up to 32 wide) or 16x32 positions of one image; per position 2x2 pixels x CI
- * channels of x. Stage: 4 channels of y.
+/* Fused convolutions of images: data gradients (the forward pass of G's last layer), and the choice of the kernel for
+ * both directions. Each thread applies the norm to the values of y that it has copied to shared memory.
+ * Tile: 8x8 positions of 8 images (maps up to 32 wide) or 16x32 positions of one image. A position has 2x2 pixels of x
+ * with CI channels. Stage: 4 channels of y.
  * Shared memory: 13 or 16 KB per stage, 2 to 4 stages, and 8 bytes per channel of y.
  * Registers: 96 (CI = 1), 128 (CI = 3).
  * Bound by: fp32 multiply-adds.
@@ -10,7 +10,6 @@
 #include "kernels/ops/conv/cuda/conv_thin_fwd.cuh"
 #include "kernels/fused/fused_thin_fwd.cuh"
 
-/* Loads n contiguous values, n <= 4. wide: uses one load of 16 bytes. */
 static __device__ __forceinline__ dg_pack<float, 4> take(const float *p, int n, bool wide)
 {
     if (wide) return dg_load<4>(p);
@@ -28,8 +27,8 @@ static __device__ __forceinline__ void put(float *p, const dg_pack<float, 4> &v,
         if (i < n) p[i] = v.v[i];
 }
 
-/* Calls f(at, n, wide, v) for all results of a thread. `v`: four contiguous values of a row of x. `at`: index of v's
- * first value in x. */
+/* Calls f(at, n, wide, v) for every pack v of four contiguous results of this thread. at: index of the first result in
+ * x. */
 template <class G, class F>
 static __device__ __forceinline__ void for_each_pack(const float (&acc)[2][2][4][G::T], const dg_conv_args &a,
                                                      const dg_thin_dx_coord<G> &at, const F &f)

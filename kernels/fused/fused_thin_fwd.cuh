@@ -11,8 +11,8 @@
 #include "kernels/fused/fuse.cuh"
 #include "kernels/ops/gather/gather.cuh"
 
-/* Loads the patch of tile (image, a0, b0); all loads are in flight together. Each lane loads packs of four contiguous,
- * aligned values. If `writes` is set, the tile's pixels without the border are also written to the batch. */
+/* Loads the patch of tile (image, a0, b0) into shared memory. A patch is the tile's pixels with a border. All loads
+ * are in flight together. If `writes` is set, the tile's pixels without the border are also written to the batch. */
 template <class fwd>
 static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gather_args &g, const dg_conv_args &a,
                                                     int image, int a0, int b0, bool writes)
@@ -30,7 +30,7 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
                                       return place + 128 * s < line + border &&
                                              (unsigned)(first + 128 * s + e) < (unsigned)width;
     };
-    /* Calls f(k, s, at) for all packs of four values. `at` is the index of value 0 of a pack in the image. */
+    /* Calls f(k, s, at) for each pack of four values. at: index of the pack's first value in the image. */
     auto for_each = [=](auto f) {
 #pragma unroll
         for (int k = 0; k < each; k++)
@@ -99,7 +99,7 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
         });
 }
 
-/* Stores the block's partial sums per channel, reduced by shuffles and then in shared memory [NT / 32][channels][2]. */
+/* Stores the block's partial sums per channel. Layout of `shared`: [NT / 32][channels][2]. */
 template <class fwd>
 static __device__ __forceinline__ void dg_thin_leave(float *shared, const dg_fused_conv &f,
                                                      float (&sum_g)[fwd::CHANNELS], float (&sum_gx)[fwd::CHANNELS],

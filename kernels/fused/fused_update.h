@@ -1,6 +1,6 @@
-/* Division of a fused update (fused.h) among blocks: the kernel arguments, built by fused_update.c. Plain C, internal
- * to kernels/. Each block of the first launch (a producer) computes a partial sum of one tile of a weight gradient.
- * Each block of the second launch (a consumer) adds the partial sums of consecutive weights and applies Adam. */
+/* Divides a fused update (fused.h) among blocks. Each block of the first launch (a producer) computes a partial sum of
+ * one tile of a weight gradient. Each block of the second launch (a consumer) adds the partial sums of consecutive
+ * weights and applies Adam. */
 #ifndef DG_FUSED_UPDATE_H
 #define DG_FUSED_UPDATE_H
 
@@ -21,7 +21,8 @@ enum {
 /* Counters of finished consumer blocks, and of weights that are not finite. */
 enum { DG_UPDATE_DONE, DG_UPDATE_BAD, DG_UPDATE_COUNTERS };
 
-/* Number of stages of weight gradients on tensor cores. Two stages of fp16 fill Turing's 64 KB of shared memory. */
+/* Number of pipeline stages of weight gradients on tensor cores. With fp16, two stages fill Turing's 64 KB of shared
+ * memory. */
 #define DG_UPDATE_STAGES(scaled) ((scaled) ? 2 : 4)
 
 typedef struct {
@@ -58,17 +59,18 @@ void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out);
 
 dg_update_work dg_update_work_of(const dg_update_job *j);
 
-/* Writes the indices of the jobs (weight gradients) to `place`, the job with the longest time per block first. */
+/* Writes the indices of the jobs (weight gradients) to `place`, in descending order of the time per block. */
 void dg_update_order(const dg_fused_update *u, const dg_update_work *work, int *place);
 
 const char *dg_prologue_name(const dg_prologue *s);
 
-/* Write cost model entries (core/tune/cost.h): for a job's producer blocks, and for the consumers of n weights. */
+/* Write entries of the cost model (core/tune/cost.h). dg_update_part() describes a job's producer blocks.
+ * dg_update_adam_part() describes the consumer blocks of n weights. */
 struct dg_cost_part;
 void dg_update_part(const dg_update_work *w, dg_math math, struct dg_cost_part *out);
 void dg_update_adam_part(const dg_update_work *work, int jobs, int64_t n, dg_math math, struct dg_cost_part *out);
 
-/* Returns log2 of the number of thread slots among which the parts of a sum are divided. */
+/* The parts of a sum are divided among slots of threads. Returns log2 of the number of slots. */
 static inline int dg_update_halvings(int parts)
 {
     int halvings = 0;

@@ -1,5 +1,5 @@
-/* Jobs of a fused update without tensor cores: weight gradients of images (family thin), and of flat convolutions with
- * few channels (gemv) or many (dense). */
+/* Jobs of a fused update without tensor cores: weight gradients of images (kernel family thin) and of flat
+ * convolutions with few (gemv) or many channels of y (dense). */
 #ifndef DG_FUSED_UPDATE_FP32_CUH
 #define DG_FUSED_UPDATE_FP32_CUH
 
@@ -9,14 +9,12 @@ extern "C" {
 #include "kernels/fused/fused_update.h"
 }
 
-/* Returns the first work unit of part `part`, units * part / parts, without a 64-bit product. */
+/* Returns units * part / parts, the first work unit of part `part`, without a 64-bit product. */
 static __device__ __forceinline__ int dg_update_unit(const dg_update_work &w, int part)
 {
     const unsigned units = (unsigned)w.units, parts = (unsigned)w.parts, each = units / parts;
     return (int)(each * (unsigned)part + (units - each * parts) * (unsigned)part / parts);
 }
-
-/* Family thin: a thread sums four channels of y in one column of pixels while it loads the next tile. */
 
 template <int CI>
 static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, int tile, int part, float *out)
@@ -86,7 +84,7 @@ static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, i
     sums.finish(patch, out, co0, a.Co);
 }
 
-/* Family gemv: a warp sums 128 weights of one channel of y. A weight has eight sums: sum i adds images i, i + 8, ... */
+/* A warp computes the gradients of 128 weights of one channel of y. Sum i of a gradient adds images i, i + 8, ... */
 
 static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, int tile, float *out)
 {
@@ -136,7 +134,7 @@ static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, i
     dg_store<4>(out + (int64_t)co * a.Ci + k, acc[0]);
 }
 
-/* Family dense: a block sums 128 channels of y x 32 weights per channel, and a thread sums 4 x 4 weights. */
+/* A block computes the gradients of 32 weights for each of 128 channels of y. A thread computes 4 x 4 gradients. */
 
 static __device__ __forceinline__ void dg_update_dense(const dg_update_work &w, int tile, float *out)
 {

@@ -10,7 +10,8 @@
 static_assert(sizeof(dg_update_layout) < 4096, "a kernel's parameters");
 static_assert(DG_UPDATE_RANGES <= 32, "one per lane");
 
-/* Threads form slots. Slot s adds parts s, s + slots, ... of each sum in order; a tree adds the sums of the slots. */
+/* The threads are divided into slots. Slot s adds parts s, s + slots, ... of each sum in order. A tree adds the sums
+ * of the slots. */
 static __global__ void __launch_bounds__(DG_UPDATE_THREADS, 4) adam_kernel(const GRID_CONSTANT dg_update_layout u)
 {
     const dg_adam_args &a = u.adam;

@@ -10,13 +10,13 @@ extern "C" {
 #include "kernels/fused/fused_update.h"
 }
 
-/* Copies the rounded operands x and y to shared memory, STAGES - 1 stages ahead, and multiplies them. Template
- * parameters: tile G, struct Products that multiplies a tile, number STAGES of stages in shared memory. */
+/* Copies the rounded operands x and y to shared memory, STAGES - 1 stages ahead, and multiplies them. G: the tile.
+ * Products: the struct that multiplies a tile. STAGES: number of stages in shared memory. */
 template <class G, class Products, int STAGES> struct dg_update_sums : Products {
     typedef typename G::E E;
     typedef typename G::piece piece;
-    /* Cell (8x8 or 4x4 positions) of x or y. first: offset of its first unit, which in x belongs to the border.
-     * outside: bits of rows and columns outside of the map. */
+    /* The values of x or y that belong to a cell of 8x8 or 4x4 positions. first: offset of the first unit, which in x
+     * is part of the border. outside: bit mask of rows and columns outside of the map. */
     struct alignas(8) origin {
         int first;
         uint32_t outside;
@@ -24,14 +24,14 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
     struct alignas(16) place {
         origin x, y;
     };
-    /* A 16-byte unit of x or y that this thread copies. `where`: the unit's bits in origin::outside. `to`: offset in a
-     * stage of shared memory, < 0 if there is no unit. `from`: offset in units from the cell's first unit. */
+    /* A 16-byte unit of x or y that this thread copies. where: the unit's bits in origin::outside. to: offset in a
+     * stage of shared memory, or < 0 if there is no unit. from: offset in units from the cell's first unit. */
     struct item {
         uint32_t where;
         int cell, to, from;
     };
-    /* Bit 0 of `outside` marks the row before the cell. Bits 1 to LINES - 1 mark one row of y, or two rows of x, each.
-     * The next LINES bits are for columns. Bit 31 marks a cell outside of all images. */
+    /* Bit 0 of `outside` marks the row before the cell. Each of bits 1 to LINES - 1 marks one row of y or two rows of
+     * x. The next LINES bits mark columns. Bit 31 marks a cell outside of all images. */
     static constexpr int LINES = 10;
     static constexpr uint32_t nowhere = 1u << 31;
     static_assert(piece::side + 2 <= LINES && 2 * LINES < 32, "the bits of rows and columns must fit in a 32-bit mask");
@@ -123,7 +123,7 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
                 if (chunk >= chunks) break;
                 cp_async_wait<STAGES - 2>();
                 E::publish();
-                __syncthreads(); /* the chunk has arrived, and the stage that fetch() fills is free */
+                __syncthreads(); /* the stage to multiply is loaded, and the stage that fetch() fills is free */
                 if (E::warps > 1) Products::multiply(stage);
                 if (chunk + STAGES - 1 < chunks) fetch((stage + STAGES - 1) % STAGES);
                 cp_async_commit();

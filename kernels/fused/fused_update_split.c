@@ -1,4 +1,4 @@
-/* Divides a fused update among its blocks by the cost model. */
+/* Uses the cost model to divide a fused update among its blocks. */
 #include "kernels/fused/fused_update.h"
 
 #include <string.h>
@@ -11,21 +11,20 @@ static bool is_divided(dg_fused_family kind)
     return dg_update_has_factors(kind) || kind == DG_FUSED_THIN_MMA || kind == DG_FUSED_THIN;
 }
 
-/* Estimated time of a block of a job (one weight gradient) in ns: a fixed time, and a time per work unit. */
+/* Estimated time of a block in ns: a fixed time, and a time per work unit. */
 typedef struct {
     double begin, unit;
 } block_ns;
 
-/* Costs of a fused update. counted: instruction counts are known for every job's kernel. */
+/* Costs of a fused update. counted: the instruction counts of every job's kernel are known. */
 typedef struct {
     bool counted;
-    dg_machine machine; /* always an H100's costs, so that all GPUs have equal splits and orders of sums */
+    dg_machine machine; /* always an H100, so that all GPUs divide and order sums equally */
     dg_cost_part part[DG_UPDATE_JOBS];
     block_ns job[DG_UPDATE_JOBS];
 } update_costs;
 
-/* Returns the assumed block time of a job without instruction counts. The 1,200 ns per unit of family mma were measured
- * on an H100; the other times are guesses. */
+/* The time of DG_FUSED_MMA was measured on an H100. The other times are guesses. */
 static block_ns assumed_ns(const dg_update_work *w, dg_math math)
 {
     const bool bf16 = math == DG_MATH_BF16;

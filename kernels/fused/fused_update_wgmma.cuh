@@ -1,11 +1,11 @@
-/* A weight gradient's tile on Hopper's warpgroups (wgmma.cuh), for fused updates; the counterpart of dg_dw_tile and
- * dg_dw_products (conv_mma_dw.cuh). The matrix product has M = Co, N = 16 channels of x in four phases, K = positions
- * of y, 64 per piece. Each of the two warpgroups multiplies half of a piece; the sums of both warpgroups are added at
- * the end.
+/* A weight gradient's tile on Hopper's warpgroups (wgmma.cuh), for fused updates. The counterparts for warps are
+ * dg_dw_tile and dg_dw_products (conv_mma_dw.cuh). In the matrix product, M is Co, N is 16 channels of x in four
+ * phases, and K is the positions of y. A piece has 64 positions of y. Each of the two warpgroups multiplies half of a
+ * piece. At the end, the sums of both warpgroups are added.
  *
- * In shared memory, x is stored as [phase][plane of channels][line of positions]. One stride therefore separates the 4
- * phases x 2 planes of a product. A shift (ky / 2, kx / 2) only moves the start address. Eight consecutive positions
- * are a row of an 8x8 cell, or a row of two adjacent 4x4 cells. ldmatrix loads y into registers once for all shifts.
+ * In shared memory, x is stored as [phase][plane of channels][line of positions]. The 4 phases x 2 planes of a product
+ * therefore have one stride. A shift (ky / 2, kx / 2) only moves the start address. Eight consecutive positions are a
+ * row of an 8x8 cell, or a row of two adjacent 4x4 cells. ldmatrix loads y into registers once for all shifts.
  * Tile: 64 channels of y x 16 taps x 16 channels of x.
  * Shared memory: 76 KB in four stages, small maps 84 KB.
  * Registers: 128 per thread for sums.
@@ -15,7 +15,7 @@
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
-/* Piece of 64 positions of y: one cell of 8x8 positions, or four cells of 4x4 as two pairs of adjacent cells. */
+/* A piece of 64 positions of y is one 8x8 cell, or two pairs of adjacent 4x4 cells. */
 template <bool SMALL> struct dg_dw_wgmma_piece {
     static constexpr int side = SMALL ? 4 : 8, cells = SMALL ? 4 : 1, pairs = SMALL ? 2 : 1;
     static __device__ __forceinline__ int cell(int p) { return SMALL ? (p >> 5 & 1) * 2 + (p & 1) : 0; }
@@ -41,7 +41,7 @@ template <class E_, bool SMALL> struct dg_dw_wgmma_tile {
     static __device__ __forceinline__ int y_channel() { return dg_unit_plane<y_planes>((int)threadIdx.x) * E::unit; }
 };
 
-/* Sums of products of a tile G, and the layout of a stage in shared memory. */
+/* The sums of a tile G, and the layout of a pipeline stage in shared memory. */
 template <class G> struct dg_dw_wgmma_products {
     typedef typename G::E E;
     typedef typename G::piece piece;
@@ -62,7 +62,7 @@ template <class G> struct dg_dw_wgmma_products {
         for (int i = 0; i < shifts * blocks * 4; i++) sums.c[0][i / 4 / blocks][i / 4 % blocks][i % 4] = 0;
     }
 
-    /* Like dg_dw_products::spot, but neighbouring threads write neighbouring units of shared memory. */
+    /* Like dg_dw_products::spot, but adjacent threads write adjacent units of shared memory. */
     static __device__ __forceinline__ int spot(int j)
     {
         const int plane = (int)(threadIdx.x % 2), value = (int)(threadIdx.x / 2) + j * G::NT / 2, at = value % G::line,
@@ -126,8 +126,8 @@ template <class G> struct dg_dw_wgmma_products {
             }
     }
 
-    /* Called by all threads of the block. The two warpgroups exchange halves of their sums, and each stores one half.
-     * room: shared memory of the stages, free after the main loop. */
+    /* All threads of the block must call this function. Each warpgroup stores the sums of two shifts, to which it adds
+     * the other warpgroup's sums. room: shared memory of the pipeline stages, unused after the main loop. */
     __device__ __forceinline__ void store(const dg_conv_args &a, float *out, int co0, int ci0, uint4 *room) const
     {
         static constexpr int half = 2 * blocks * 128 * 4;

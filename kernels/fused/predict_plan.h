@@ -1,11 +1,11 @@
-/* Predicted times of a plan's ops by formulas (core/tune/predict.h), and of fused launches by instruction counts. */
+/* Predicts the times of a plan's ops by formulas (core/tune/predict.h), and of fused launches by instruction counts. */
 #ifndef DG_PREDICT_PLAN_H
 #define DG_PREDICT_PLAN_H
 
 #include "core/tune/predict.h"
 
 dg_prediction dg_predict(const dg_plan *p, const dg_op *op, const dg_machine *m);
-const char *dg_bound_name(dg_bound bound); /* returns "launch", "arithmetic", "memory" or "fused" */
+const char *dg_bound_name(dg_bound bound);
 
 enum { DG_COST_KERNELS = 2 };
 typedef struct {
@@ -15,7 +15,7 @@ typedef struct {
 } dg_launch_cost;
 void dg_predict_launch(const dg_plan *p, const dg_launch *l, const dg_machine *m, dg_launch_cost *out);
 
-/* Writes the cost-model entries of a fused launch, at most DG_COST_PARTS, to out and returns their number. */
+/* Writes at most DG_COST_PARTS entries of the cost model for a fused launch to `out`. Returns their number. */
 int dg_launch_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out);
 
 #endif

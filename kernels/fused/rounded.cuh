@@ -1,11 +1,11 @@
-/* Rounds weights to operands of products on tensor cores (dg_rounded in fused.h). */
+/* Rounds weights for tensor cores (dg_rounded in fused.h). */
 #ifndef DG_ROUNDED_CUH
 #define DG_ROUNDED_CUH
 
 #include "kernels/dev/mma.cuh"
 #include "kernels/fused/fuse.cuh"
 
-/* Rounds the weights at indices at .. at + 3, counted from r.from; `at` is a multiple of four. */
+/* Rounds the weights at indices at to at + 3 of r.from. `at` must be a multiple of four. */
 static __device__ __forceinline__ void dg_round_four(const dg_rounded &r, int64_t at, const dg_pack<float, 4> &v)
 {
     float unit[8] = {};
