@@ -1,19 +1,18 @@
-/* Data gradient of images on tensor cores (the last layer of G, forward), with and without prologue and epilogue.
+/* Data gradient of images on tensor cores (the forward pass of G's last layer), with and without prologue and
+ * epilogue.
  *
- * The matrix product has M = positions of y, N = 16 taps x CI channels, K = Co: each value of y is multiplied once. A
- * value of x is the sum over four positions of y. Step (a, b) computes the four pixels in rows 2a - 1 and 2a and
- * columns 2b - 1 and 2b:
+ * In the matrix product, M is the positions of y, N is 16 taps x CI channels, and K is Co. A value of x is a sum over
+ * four positions of y. Step (a, b) computes the four pixels in rows 2a - 1 and 2a and columns 2b - 1 and 2b:
  *   x[2a - 1 + py, 2b - 1 + px] = r[a, b](py, px) + r[a - 1, b](2 + py, px) + r[a, b - 1](py, 2 + px)
- *                               + r[a - 1, b - 1](2 + py, 2 + px).
- * The term r[a, b](ky, kx) is the product of position (a, b) of y and tap (ky, kx), or 0 outside of y. In a product
- * with N = 4 pixels x CI channels and K = 4 positions x Co, each y would be rounded four times, and N = 12 padded to
- * 16.
+ *                                 + r[a - 1, b - 1](2 + py, 2 + px).
+ * The term r[a, b](ky, kx) is the product of position (a, b) of y and tap (ky, kx), or 0 outside of y. A product that
+ * sums over the four positions would round each value of y four times.
  *
- * Four lanes load 16 channels of a position, 16 bytes each, directly into registers, without shared memory. Lane t of
- * these four lanes computes column t of the taps. Shuffles exchange sums between neighbouring positions of a row. Each
- * warp passes its sums for the next row to the next warp. The first warp of a block only passes sums, because its row
- * is the last row of the previous block. A warp writes its two rows of pixels to shared memory for the epilogue.
- * Tile: all channels of up to 17 rows of positions of one image, and of the row above.
+ * Four lanes load 16 channels of a position directly into registers. Lane t of these four lanes computes column t of
+ * the taps. Shuffles exchange sums between adjacent positions of a row. Each warp computes one row of positions and
+ * passes its sums for the next row of pixels to the next warp. The first warp of a block only passes sums, because its
+ * row belongs to the previous block. A warp writes its two rows of pixels to shared memory for the epilogue.
+ * Tile: up to 17 rows of positions of one image, with all channels. The row above the tile is computed again.
  * Warp tile: one row of y; each step multiplies 16 positions x 16 channels by 16 CI columns.
  * Shared memory: 1.5 KB per row (0.5 KB if CI = 1), and 1.7 KB per 16 channels of y.
  * Registers: 64 (CI = 1) or 91 (CI = 3).
@@ -24,12 +23,13 @@ extern "C" {
 #include "core/tune/conv_tiles.h"
 }
 
-/* CI: channels of x; ROUNDED: y is bf16 (fused.h). */
+/* CI: number of channels of x. ROUNDED: y is bf16 (fused.h). */
 template <int CI_, bool ROUNDED> struct thin_dx {
     typedef typename std::conditional<ROUNDED, uint16_t, float>::type V;
     typedef dg_quad quad;
     static constexpr int CI = CI_, COLS = DG_THIN_MMA_COLS, CHUNK = DG_THIN_MMA_CHUNK, NT = DG_THIN_MMA_ROWS * 32;
-    /* fragments: number of 8-column fragments of B; handed: sums per position that the next warp receives */
+    /* fragments: number of 8-column fragments of operand B. handed: number of sums per position that a warp passes to
+     * the next warp. */
     static constexpr int fragments = 2 * CI, handed = 2 * CI;
     static constexpr int chunk_words = fragments * 32 * quad::words;
     static constexpr int slot = 2 * handed * 32;
@@ -53,7 +53,7 @@ template <int CI_, bool ROUNDED> struct thin_dx {
           there((unsigned)row < (unsigned)a.Ho ? a.Wo - lane() / 4 : 0), channels(a.Co - lane() % 4 * 4), Co(a.Co),
           chunks(chunks_)
     {}
-    /* Stores the weights as [chunk][fragment][lane]. A thread loads four adjacent weights of four channels of y. */
+    /* The weights are stored as [chunk][fragment][lane]. */
     template <bool EARLY>
     static __device__ __forceinline__ void load_weights(uint32_t *weight, const dg_conv_args &a, int chunks)
     {
@@ -80,7 +80,7 @@ template <int CI_, bool ROUNDED> struct thin_dx {
     {
         return 1 - 2 * near_reciprocal(1 + near_power(v * 2.88539008f));
     }
-    /* Returns sum v (ky * CI + channel) of the lane's position p (0 or 1). */
+    /* Returns sum v = ky * CI + channel of this lane's position p (0 or 1). */
     __device__ __forceinline__ float at(int p, int v) const { return c[v / 2][p * 2 + v % 2]; }
 
     __device__ __forceinline__ void fetch(values &to, int p0, int chunk) const
@@ -100,7 +100,7 @@ template <int CI_, bool ROUNDED> struct thin_dx {
         const dg_pack<float, 2> low = dg_widened(q.w[0]), high = dg_widened(q.w[1]);
         return {{low.v[0], low.v[1], high.v[0], high.v[1]}};
     }
-    /* Adds a chunk's products at two positions. Separate code with and without a norm avoids register moves. */
+    /* Adds the products of one chunk of channels at two positions. */
     __device__ __forceinline__ void multiply(const values &from, int p0, int chunk, const dg_prologue &in,
                                              const uint32_t *weight, const float *table)
     {
@@ -155,8 +155,8 @@ template <int CI_, bool ROUNDED> struct thin_dx {
             dg_store<4>(to + (k * 32 + lane()) * 4, v);
         }
     }
-    /* Adds this warp's sums to the previous warp's sums in `place`, and overwrites `place` with two rows of pixels,
-     * [2][line]. left: sums of the last position, for the next call; last: also stores `left`. */
+    /* Adds this warp's sums to the previous warp's sums in `place`. Overwrites `place` with two rows of pixels,
+     * [2][line]. left: sums of the last position, which the next call needs. last: also stores `left`. */
     __device__ __forceinline__ void pixels(float *place, bool last, float (&left)[handed]) const
     {
         const int t = lane() % 4, g = lane() / 4;
@@ -187,8 +187,8 @@ template <int CI_, bool ROUNDED> struct thin_dx {
     }
 };
 
-/* Applies the epilogue to n values of rows iy and iy + 1 of x. The rows are read at `from` and from + G::line, and
- * stored at indices `row` and row + width. Rows outside of x are skipped. */
+/* Applies the epilogue to n values of each of rows iy and iy + 1 of x. The rows are read at `from` and from + G::line.
+ * They are stored at indices `row` and row + width of x. Rows outside of x are skipped. */
 template <class G>
 static __device__ __forceinline__ void write(const dg_fused_conv &f, const float *from, int row, int width, int n,
                                              int iy)
@@ -237,7 +237,7 @@ template <class G> static __device__ __forceinline__ void dx_block(const dg_fuse
     dev_pool pool;
     uint32_t *const weight = pool.take<uint32_t>((size_t)(chunks * G::chunk_words));
     float *const table = pool.take<float>((size_t)(chunks * 2 * G::CHUNK));
-    /* the shuffle tells the compiler that the warp is uniform */
+    /* the shuffle tells the compiler that `warp` is equal in all lanes */
     const int warp = __shfl_sync(0xffffffffu, (int)(threadIdx.x / 32), 0);
     float *const slot = pool.take<float>((size_t)(rows * G::slot)) + warp * G::slot;
     const dg_conv_args &a = f.conv;

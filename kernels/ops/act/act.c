@@ -1,7 +1,8 @@
 /* Activations without a norm: forward, backward, and forward for a sum of two tensors. */
 #include "kernels/ops/act/act.h"
 
-/* PIECE: values per piece. MANY: min number of values for which several threads are faster (one thread takes 20 us). */
+/* PIECE: number of values that a thread processes at a time. MANY: min number of values for which several threads are
+ * faster. */
 enum { PIECE = 4096, MANY = 1 << 16 };
 
 static int piece_of(int64_t n, int64_t at) { return n - at < PIECE ? (int)(n - at) : PIECE; }

@@ -1,10 +1,10 @@
 /* Activations without a norm: backward, and forward for a tensor, a sum of two tensors, or a tensor with a bias. real:
  * type of the values.
- * Thread tile: n values (variant direct: 1; variant vector: 16 bytes). Shared memory: none. Registers: 17 to 19.
+ * Thread tile: 1 value (variant direct) or 16 bytes (variant vector). Shared memory: none. Registers: 17 to 19.
  * Bound by: memory, 8 bytes per value forward, 12 bytes backward and for a sum */
 #include "kernels/ops/act/act.cuh"
 
-/* `out` may be equal to `in` or `other`, because a thread reads only the bias and the elements that it writes. */
+/* `out` may be equal to `in` or `other`. Except for the bias, a thread reads only the elements that it writes. */
 template <class real> static __global__ void act_kernel(const dg_act_sweep s, dg_act act, real factor, int width)
 {
     dg_packed<real>(width, [&](auto n) {

@@ -1,4 +1,4 @@
-/* Activations of the CUDA kernels, per value. */
+/* Activation functions of one value, for CUDA kernels. */
 #ifndef DG_ACT_CUH
 #define DG_ACT_CUH
 
@@ -29,7 +29,8 @@ template <class real> static __device__ __forceinline__ real dg_act_dx_of(real d
     return dy * (y > 0 ? 1 : factor);
 }
 
-/* Forward: out = act(in + other), or act(in) if other is NULL. Backward: out = in * act', where other is y. */
+/* The forward pass computes out = act(in + other), or act(in) if other is NULL. The backward pass computes out = in *
+ * act', and other is y. */
 struct dg_act_sweep {
     void *out;
     const void *in, *other;

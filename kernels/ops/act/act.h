@@ -1,4 +1,4 @@
-/* Activations of the CPU kernels, per value, for loops that vectorise. */
+/* Activation functions of one value, for loops of CPU kernels that vectorise. */
 #ifndef DG_ACT_H
 #define DG_ACT_H
 
@@ -72,7 +72,7 @@ static inline real tanh_of(real x)
     return from_bits(to_bits(q / (q + 2)) | (to_bits(x) & sign));
 }
 
-/* Returns act(z). factor: dg_act_factor() of the activation. act must be a constant, so that loops vectorise. */
+/* factor: dg_act_factor() of the activation. act must be a constant, so that loops vectorise. */
 INLINE real act_of(const dg_act act, real z, real factor)
 {
     switch (act) {
@@ -96,7 +96,7 @@ INLINE real act_dx_of(const dg_act act, real dy, real y, real factor)
     return (real)NAN;
 }
 
-/* Passes `function` a constant first argument: DG_ACT_TANH, or DG_ACT_LEAKY for every other activation. */
+/* Calls `function` with a constant activation, so that loops vectorise. */
 #define WITH_ACT(which, function, ...)                                 \
     do {                                                               \
         switch (which) {                                               \

@@ -1,4 +1,4 @@
-/* Adam over one network's flat weights; bound by memory (seven values per weight). */
+/* Adam over the flat weights of one network. It is bound by memory (seven values per weight). */
 #include "kernels/ops/update/sweep.h"
 
 void DG_CPU(dg_cpu_adam)(const dg_adam_args *a, const dg_tune *tune)
@@ -8,7 +8,7 @@ void DG_CPU(dg_cpu_adam)(const dg_adam_args *a, const dg_tune *tune)
     const real rate = (real)(a->state->lr[a->net] / (1 - pow(a->beta1, t)));
     const real unbias = (real)(1 / sqrt(1 - pow(beta2, t))), eps = (real)a->eps;
     const real new1 = (real)(1 - a->beta1), keep2 = (real)beta2, new2 = (real)(1 - beta2);
-    int64_t bad = 0; /* integer sum, independent of the order */
+    int64_t bad = 0; /* an integer sum, which does not depend on the order */
 #pragma omp parallel for schedule(static) reduction(+ : bad) if (a->n > DG_SWEEP_MANY)
     for (int64_t at = 0; at < a->n; at += DG_SWEEP_PIECE) {
         real *restrict p = (real *)a->p + at, *restrict m = (real *)a->m + at, *restrict v = (real *)a->v + at;

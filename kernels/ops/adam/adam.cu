@@ -1,6 +1,6 @@
-/* Adam over one network's flat weights, in one launch. real: type of weights.
- * Thread tile: n weights (variant direct: 1; variant vector: 4). Shared memory: 40 bytes (double: 64). Registers: 62
- * (double: 67). Bound by: memory, 28 bytes per weight */
+/* Adam over the flat weights of one network, in one launch. real: type of weights.
+ * Thread tile: 1 weight (variant direct) or 4 weights (variant vector). Shared memory: 40 bytes (double: 64).
+ * Registers: 62 (double: 67). Bound by: memory, 28 bytes per weight */
 #include "kernels/ops/adam/adam.cuh"
 #include "kernels/ops/update/sweep.cuh"
 

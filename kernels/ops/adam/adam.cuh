@@ -1,4 +1,5 @@
-/* One step of Adam for one weight (ops.h). Op adam and the fused update share this code and so compute equal bits. */
+/* One step of Adam for one weight. Op adam and the fused update share this code, so their results are equal in every
+ * bit. */
 #ifndef DG_ADAM_CUH
 #define DG_ADAM_CUH
 
@@ -23,7 +24,7 @@ static __device__ __forceinline__ double dg_adam_move(const dg_adam_factors<doub
     return f.rate * m / (dg_root(v) * f.unbias + f.eps);
 }
 
-/* One thread per block computes the powers of beta1 and beta2 in double by squaring, which is faster than pow(). */
+/* Computes the powers of beta1 and beta2 by squaring, which is faster than pow(). */
 template <class real>
 static __device__ __forceinline__ dg_adam_factors<real> dg_adam_factors_of(const dg_adam_args &a, uint64_t step)
 {
@@ -43,7 +44,7 @@ static __device__ __forceinline__ dg_adam_factors<real> dg_adam_factors_of(const
     return f;
 }
 
-/* Updates n weights and returns the number of weights that are not finite. */
+/* Updates n weights. Returns the number of weights that are not finite. */
 template <class real, int n>
 static __device__ __forceinline__ unsigned dg_adam_step(const dg_adam_factors<real> &f, dg_pack<real, n> &p,
                                                         dg_pack<real, n> &m, dg_pack<real, n> &v,

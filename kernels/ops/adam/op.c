@@ -1,11 +1,11 @@
-/* Row of the op table for Adam. Operands p, m, v and g contain all n weights of a network. */
+/* Row of the op table for Adam. Operands p, m, v and g have one element for each of the n weights of a network. */
 #include <math.h>
 #include <string.h>
 
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* Error limit of an updated weight. Adam's step is at most about lr for any gradient. */
+/* For any gradient, Adam's step is at most about lr. */
 static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     if (!strcmp(o->name, "m"))

@@ -1,4 +1,5 @@
-/* Differentiable augmentation and its adjoint: one image per thread. Means are summed in double, in memory order. */
+/* Differentiable augmentation and its adjoint. Each thread computes whole images. Means are summed in double, in
+ * memory order. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/ops/augment/augment.h"
 
@@ -16,8 +17,7 @@ static double pixel_of(double v[DG_CHANNELS_MAX], const real *image, int from, c
     return sum / colours;
 }
 
-/* Augments one image: pixel p is computed from a source pixel and the mean of the image. If `back` is set, computes the
- * adjoint: pixel p is computed from its destination pixel. */
+/* Augments one image. If `back` is set, computes the adjoint. */
 static void change(real *out, const real *in, const dg_augment_args *a, const dg_augmentation *g, bool back)
 {
     const int colours = dg_augment_colours(a), pixels = a->H * a->W;

@@ -1,5 +1,5 @@
-/* Differentiable augmentation and its adjoint. Changes of colour need two passes: the first computes the image's mean,
- * the second reads the image from the cache. real: type of the values; back: the adjoint.
+/* Differentiable augmentation and its adjoint. A change of contrast needs the image's mean and thus a second pass over
+ * the image. real: type of the values. back: computes the adjoint.
  * Grid: one block per image. Thread: every blockDim'th pixel. Shared memory: 4 KB. Registers: 50. Bound by: latency */
 #include "kernels/dev/cuda.cuh"
 extern "C" {
@@ -28,7 +28,6 @@ static __device__ __forceinline__ augment_pixel pixel_of(const real *image, int 
     return p;
 }
 
-/* Returns the mean of the image. Each thread sums its pixels in order, and a tree adds the threads' sums. */
 template <class real>
 static __device__ __forceinline__ double mean_of(const real *in, const dg_augment_args &a, const dg_augmentation &g,
                                                  bool back)

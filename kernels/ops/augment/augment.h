@@ -1,4 +1,4 @@
-/* The random parameters of augmentation for each image, equal on every backend. */
+/* The random parameters of the augmentation of one image. They are equal on every backend. */
 #ifndef DG_AUGMENT_H
 #define DG_AUGMENT_H
 
@@ -8,7 +8,7 @@
 typedef struct {
     double bias, saturation, contrast;
     int ty, tx;                             /* shift: pixel (i, j) is read from (i + ty, j + tx) */
-    int row_from, row_to, col_from, col_to; /* box that is cut out, ends exclusive */
+    int row_from, row_to, col_from, col_to; /* box that is cut out; row_to and col_to are exclusive */
 } dg_augmentation;
 
 static inline DG_HD int dg_augment_whole(uint32_t word, int count)
@@ -16,7 +16,8 @@ static inline DG_HD int dg_augment_whole(uint32_t word, int count)
     return (int)((uint64_t)word * (uint64_t)count >> 32);
 }
 
-/* Sets the box's ends along one axis. Its length is half of `side`; the random `word` gives its centre. */
+/* Sets the ends of the box along one axis. The box covers half of `side`, and the random `word` determines its
+ * centre. */
 static inline DG_HD void dg_augment_cut(uint32_t word, int side, int *from, int *to)
 {
     const int length = (side + 1) / 2;

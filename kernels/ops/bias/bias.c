@@ -1,4 +1,5 @@
-/* Bias with activation, forward and backward; rows are split into tiles and chunks as in batch norm. */
+/* Bias with activation, forward and backward. Like batch norm, the ops divide rows into tiles and chunks
+ * (norm_tiles.h). */
 #include "kernels/ops/act/act.h"
 #include "kernels/ops/bias/bias.h"
 #include "kernels/ops/norm/norm_tiles.h"

@@ -1,11 +1,12 @@
-/* Bias with activation: elementwise forward (act.cu), sums over columns backward (columns.cuh). real: type of the
- * values.
+/* Bias with activation. The forward pass is elementwise (act.cu). The backward pass sums over columns (columns.cuh).
+ * real: type of the values.
  * Tile: a chunk of rows (norm_chunks.h) x at most 32 lanes. Shared memory: 2 to 8 KB. Registers: 32 to 54.
  * Bound by: memory, 12 bytes per value; merging by latency */
 #include "kernels/ops/act/act.cuh"
 #include "kernels/ops/norm/columns.cuh"
 
-/* Computes dx (which may be dy) and the sums of dx over a chunk. A single chunk's sums are the bias gradient db. */
+/* Computes dx and the column sums of dx over a chunk of rows. dx may be dy. The sums of a single chunk are the bias
+ * gradient db. */
 template <class real>
 static __global__ void __launch_bounds__(MAX_BLOCK, 2)
     bias_dx_kernel(const dg_bias_act_args a, const columns s, dg_act act, real factor, int width)

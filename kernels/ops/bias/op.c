@@ -38,7 +38,8 @@ static double dx_limit(const dg_op_values *v, const dg_check_operand *o, size_t 
 
 static dg_err dx_limits(const dg_op_values *v) { return dg_limits_each(v, dx_limit); }
 
-/* Bytes of the sums per chunk of rows, in double. A single chunk needs no scratch, because it writes the result. */
+/* Each chunk of rows stores its sums in double. A single chunk needs no scratch memory, because it writes the
+ * result. */
 static size_t scratch(const dg_op *op, dg_type real)
 {
     (void)real;

@@ -4,8 +4,8 @@
 
 static bool filters(const dg_conv_args *a) { return a->K == 2 * a->S || (a->K == 3 && a->S == 1); }
 
-/* True if enough of the Winograd tiles' outputs are inside the map. With two taps per axis, all outputs must be inside.
- * With three taps, which save more products, half of the outputs must be inside. For weight gradients a quarter is
+/* True if enough outputs of the Winograd tiles are inside the map. With two taps per axis, all outputs must be inside.
+ * Three taps save more products, so half of the outputs are enough. For weight gradients with three taps, a quarter is
  * enough, because direct sums are slow on small maps. */
 static bool tiles_fit(dg_op_kind kind, const dg_conv_args *a, int H, int W)
 {
@@ -14,9 +14,10 @@ static bool tiles_fit(dg_op_kind kind, const dg_conv_args *a, int H, int W)
     return kind == DG_OP_conv_dw ? computed <= 4 * used : H >= 4 && W >= 4 && computed <= 2 * used;
 }
 
-/* True if Winograd is faster and exact enough. The channels must fill vectors, and the tiles must fit the outputs. For
- * sums of fewer than 256 terms, the direct variant is more exact: Winograd's relative fp32 error is 4e-7 (three taps:
- * 5e-7). Type fp64 uses the direct variant, the reference for comparisons. */
+/* True if Winograd is faster than the direct variant and exact enough. The channels must fill vectors, and the tiles
+ * must fit the map. For sums of fewer than 256 terms, the direct variant is more exact. Winograd's relative fp32 error
+ * is 4e-7 (5e-7 with three taps). fp64 uses the direct variant, because fp64 results are the reference for
+ * comparisons. */
 static bool suits_winograd(dg_op_kind kind, const dg_conv_args *a)
 {
     int H = kind == DG_OP_conv_dx ? dg_ceil_div(a->H, a->S) : a->Ho;
@@ -28,7 +29,7 @@ static bool suits_winograd(dg_op_kind kind, const dg_conv_args *a)
     return DG_FP == 32 && a->Ci >= 16 && a->Co >= 16 && terms >= 256 && tiles_fit(kind, a, H, W);
 }
 
-/* Kernels of 4x4 (first and last layers of GANs) use variant direct, so that older checkpoints give equal results. */
+/* 4x4 kernels (first and last layers of GANs) use the direct variant, so that older checkpoints give equal results. */
 static bool suits_gemm(const dg_conv_args *a) { return a->K != 4; }
 
 const dg_variant *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_args *a, const dg_variant *asked)
@@ -40,7 +41,7 @@ const dg_variant *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_arg
     return asked == direct || (filters(a) && asked == winograd) || (flat && asked == gemm) ? asked : NULL;
 }
 
-/* Uses the requested variant if it supports the shape, else variant direct, which supports every shape. */
+/* If the requested variant does not support the shape, the op keeps the direct variant, which supports every shape. */
 void DG_CPU(dg_cpu_choose_conv)(dg_op *op, const dg_variant *asked)
 {
     const dg_variant *variant = DG_CPU(dg_cpu_conv_variant)(op->kind, &op->u.conv, asked);

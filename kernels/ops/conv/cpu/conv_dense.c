@@ -1,9 +1,9 @@
-/* Forward of a dense layer with few rows, y[R][Co] = x[R][T] w[Co][T]', as inner products. Rows of x and w are read as
- * vectors without packing, because packing few rows costs more than it saves. A tile is 4 rows of x by 3 rows of w.
- * Each sum is a vector; after CHUNK terms, the lanes of the vector are added to the result.
+/* Forward pass of a dense layer with few rows: y[R][Co] = x[R][T] w[Co][T]', computed as inner products. Rows of x and
+ * w are read without packing, because packing few rows costs more than it saves. A tile is 4 rows of x by 3 rows of w.
+ * Each sum is a vector. After CHUNK terms, the lanes of the vector are added to the result.
  *
- * A unit of work is a block of rows of w. For CHUNK terms, L1 holds GROUP rows of w and HIGH rows of x. L2 holds the
- * block and all rows of x. */
+ * A unit of work is a block of rows of w. For CHUNK terms, GROUP rows of w and HIGH rows of x fit into L1. The block
+ * and all rows of x fit into L2. */
 #include "kernels/ops/conv/cpu/conv_internal.h"
 #include "kernels/ops/conv/cpu/conv_pack.h"
 
@@ -19,7 +19,7 @@ enum {
     FEW = 16 /* if both x and w have more than 16 rows, packing is faster */
 };
 
-/* Pointers to rows of x or w. Pointers past the number of rows repeat the last row. */
+/* Rows of x or w. If i is too large, row(r, i) returns the last row. */
 typedef struct {
     const real *at;
     ptrdiff_t stride;

@@ -1,14 +1,14 @@
-/* Direct convolution, forward and data gradient in one implementation. Sources: Dumoulin & Visin 2016 (arithmetic), Shi
- * et al. 2016 (sub-pixels).
+/* Direct convolution, forward and data gradient in one implementation. Sources: Dumoulin & Visin 2016 (arithmetic),
+ * Shi et al. 2016 (sub-pixels).
  *
- * Every output pixel is a sum over the input pixels of its taps. Forward, output o of an axis reads inputs o*S-P ..
- * o*S-P+K-1 through taps 0..K-1. Backward, output o belongs to one of S phases, (o+P) mod S. Outputs of phase p read
- * taps p, p+S, ... in descending order, so that consecutive inputs use consecutive taps of the phase. The type span
- * describes the inputs of one output along an axis: first input, count, first tap, phase.
+ * In the forward pass, output o of an axis reads inputs o*S-P to o*S-P+K-1 through taps 0 to K-1. In the backward
+ * pass, output o belongs to one of S phases, (o+P) mod S. Outputs of phase p use taps p, p+S, ... in descending order,
+ * so that consecutive inputs use consecutive taps of the phase. A span describes the inputs that one output reads
+ * along an axis.
  *
- * With few channels and K a multiple of S, the backward pass merges the S x S phases, because all phases read equal
- * inputs. S x S pixels then count as one pixel of S*S*C channels, and the convolution has stride 1 and K/S taps
- * ("sub-pixel").
+ * If K is a multiple of S, all S x S phases of the backward pass read equal inputs. With few channels, the backward
+ * pass merges these phases. S x S pixels then count as one pixel of S*S*C channels, and the convolution has stride 1
+ * and K/S taps ("sub-pixel").
  *
  * A tile is one output pixel of DG_MR images by one or two vectors of output channels. Input rows are packed with the
  * images innermost: in[iy][ix][c][image]. A tile therefore reads one contiguous stream per row of taps, and padding
@@ -139,8 +139,7 @@ static job plan(bool adjoint, const dg_conv_args *a)
     return j;
 }
 
-/* Returns the offset of the panel (packed weights) of a phase and block of channels. Panels are ordered by phase, and
- * phases have different numbers of taps. */
+/* Returns the offset of a panel. Panels are ordered by phase, and phases may have different numbers of taps. */
 static size_t panel_start(const job *j, int py, int px, int block)
 {
     size_t taps = 0, own = (size_t)phase_taps(j, py) * (size_t)phase_taps(j, px);
@@ -149,7 +148,7 @@ static size_t panel_start(const job *j, int py, int px, int block)
     return (taps * (size_t)j->blocks + own * (size_t)block) * (size_t)j->Ci * (size_t)j->NR;
 }
 
-/* Packs weights of the forward pass: column i of the panel is row n0+i of w. */
+/* Column i of the panel is row n0+i of w. */
 static void pack_forward(const job *j, real *to, int block)
 {
     int n0 = block * j->NR;
@@ -157,7 +156,7 @@ static void pack_forward(const job *j, real *to, int block)
     dg_interleave(to, j->NR, j->w + n0 * row, row, dg_min(j->NR, j->Co - n0), row);
 }
 
-/* Packs one tap of the backward pass, which has NR weights w[c][ky][kx][n0..] for each c. */
+/* Packs one tap of the backward pass: the weights w[c][ky][kx][n0..] for each c. */
 static void pack_backward(const job *j, real *restrict to, int block, int ky, int kx)
 {
     int n0 = block * j->NR, n = dg_min(j->NR, j->Co - n0);
@@ -174,7 +173,7 @@ static void pack_backward(const job *j, real *restrict to, int block, int ky, in
         for (int i = 0; i < j->NR; i++) to[i] = i < n ? from[i] : 0;
 }
 
-/* Packs tap (ty, tx) of merged phases: column (py*S+px)*Co+n is w[c][py+S*(T-1-ty)][px+S*(T-1-tx)][n]. */
+/* For tap (ty, tx), column (py*S+px)*Co+n of the panel is w[c][py+S*(T-1-ty)][px+S*(T-1-tx)][n]. */
 static void pack_merged(const job *j, real *restrict to, int block, int ty, int tx)
 {
     int n0 = block * j->NR;
@@ -219,7 +218,7 @@ typedef struct {
     span y;
 } row;
 
-/* Computes the tile c[DG_MR][ldc] of one image group, block of channels and pixel. */
+/* Computes the tile c[DG_MR][ldc] of one output pixel. */
 static void tile(const row *w, span x, const real *panel, const real *band, real *c, ptrdiff_t ldc)
 {
     const job *j = w->j;
@@ -240,7 +239,7 @@ static void tile(const row *w, span x, const real *panel, const real *band, real
     } while (done < rows);
 }
 
-/* Stores the pixels of a tile of merged phases: for each image, S rows of up to S pixels. */
+/* Stores a tile of merged phases. For each image, the tile has S rows of up to S pixels. */
 static void scatter(const row *w, const real *c, int n0, int images, int block, int ox)
 {
     const job *j = w->j;
@@ -249,7 +248,7 @@ static void scatter(const row *w, const real *c, int n0, int images, int block, 
     for (int column = c0; column < c1;) {
         int square = column / j->Co, n = column % j->Co, py = square / j->S, px = square % j->S;
         int y = (w->oy + j->first) * j->S + py - j->P, x = (ox + j->first) * j->S + px - j->P;
-        /* number of contiguous columns: up to the end of the tile, the row of S pixels, or the image */
+        /* number of contiguous columns before the end of the tile, of the row of S pixels, or of the image */
         int run = dg_min(c1 - column, (j->S - px) * j->Co - n);
         if (x < 0 || y < 0 || y >= j->Ho) run = dg_min(run, j->Co - n);
         else run = dg_min(run, (j->Wo - x) * j->Co - n);
@@ -342,7 +341,7 @@ void DG_CPU(dg_conv_direct)(bool adjoint, const dg_conv_args *a)
     real *panel, *packs;
     carve(&j, a->scratch, &panel, &packs);
     int team = dg_conv_team(a, j.team);
-    /* Each part packs the input again, so the parts give each thread only about three units. No sum is divided among
+    /* Each part packs the input again, so each thread gets only about three units of work. No sum is divided among
      * parts, so results do not depend on the number of threads. */
     int parts = dg_max(1, dg_min(j.blocks, dg_ceil_div(3 * team, j.sets * j.bands)));
     if (team == 1) parts = 1;

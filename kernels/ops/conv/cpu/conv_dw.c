@@ -1,12 +1,12 @@
 /* Direct weight gradient: w[co,ky,kx,ci] = sum over n,oy,ox of x[n, oy*S-P+ky, ox*S-P+kx, ci] * y[n,oy,ox,co].
  *
- * A tile is DG_MR output channels by one or two vectors of input channels of one tap; the sum runs over pixels. A piece
- * is a band of output rows of a few images that fits L2. Per piece, y is packed as [block of co][oy][ox][image][DG_MR]
- * and x as [iy][ix mod S][ix div S][image][NR]. Columns with equal ix mod S are adjacent, so a tap's reads are
- * contiguous for any stride.
+ * A tile is DG_MR output channels by one or two vectors of input channels, for one tap. A piece is a band of output
+ * rows of a few images, which fits into L2. For each piece, y is packed as [block of co][oy][ox][image][DG_MR] and x
+ * as [iy][ix mod S][ix div S][image][NR]. Columns with equal ix mod S are adjacent, so a tap's reads are contiguous
+ * for any stride.
  *
- * Threads divide the work by blocks of channels and by slices, which are ranges of pieces. Each slice sums into its own
- * copy of the weight gradient; the copies are added in order. The number of slices depends on shapes only. */
+ * Threads divide the work by blocks of channels and by slices, which are ranges of pieces. Each slice computes its own
+ * copy of the weight gradient. The copies are added in order. The number of slices depends on shapes only. */
 #include "kernels/ops/conv/cpu/conv_micro.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 
@@ -117,7 +117,7 @@ static void pack_y(const job *j, const piece *c, real *restrict to, int first, i
     }
 }
 
-/* Finds the outputs of an axis, first <= o < last, for which tap k reads inside of the input. */
+/* Finds the range [*first, *last) of outputs along an axis for which tap k reads inside of the input. */
 static void tap_range(const dg_conv_args *a, int k, int outputs, int inputs, int *first, int *last)
 {
     *first = k < a->P ? dg_ceil_div(a->P - k, a->S) : 0;
@@ -128,8 +128,8 @@ static void tap_range(const dg_conv_args *a, int k, int outputs, int inputs, int
 
 enum { RUNS = 32 };
 
-/* Sums the products of a piece (band of rows) for tap (ky, kx) into `copy`, [blocks of co][DG_MR][NR]. If `add` is 0,
- * overwrites `copy`. */
+/* Adds the products of a piece for tap (ky, kx) to `copy`, [blocks of co][DG_MR][NR]. If `add` is 0, overwrites
+ * `copy`. */
 static void tap_tiles(const job *j, const piece *c, const real *x, const real *y, real *copy, int blocks, int ky,
                       int kx, int add)
 {
@@ -162,7 +162,7 @@ static void tap_tiles(const job *j, const piece *c, const real *x, const real *y
     } while (oy < y1);
 }
 
-/* The array copies has the layout [slice][block of ci][ky][kx][block of co][DG_MR][NR]. */
+/* The layout of `copies` is [slice][block of ci][ky][kx][block of co][DG_MR][NR]. */
 static real *tap_copy(const job *j, real *copies, int slice, int block, int tap, int co_block)
 {
     size_t at = (((size_t)block * (size_t)(j->a->K * j->a->K) + (size_t)tap) * (size_t)j->co_blocks + (size_t)co_block);
@@ -185,7 +185,6 @@ static void unit(const job *j, real *copies, real *x, real *y, int u)
     }
 }
 
-/* Computes the weight gradient of one tap and block of co by adding the slices' copies in order. */
 static void finish(const job *j, real *copies, int tap, int co_block)
 {
     const dg_conv_args *a = j->a;

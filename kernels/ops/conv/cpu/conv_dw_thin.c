@@ -1,11 +1,12 @@
 /* Direct weight gradient of layers with few input channels, such as the first layer of a discriminator (Ci = 3).
  *
- * The vectors of conv_dw.c run over input channels and would be mostly empty. The vectors of this file run over output
- * channels and are loaded directly from y. For each output pixel and ky, a run is K*Ci consecutive reals of x (kx, ci),
- * stored with zero padding. A tile is TALL reals of a run by one or two vectors of output channels, summed over pixels.
+ * The vectors of conv_dw.c contain input channels and would be mostly empty. The vectors of this file contain output
+ * channels and are loaded directly from y. For one output pixel and one ky, the inputs are a run of K*Ci consecutive
+ * reals of x. Runs are stored with zero padding. A tile is TALL reals of a run by one or two vectors of output
+ * channels.
  *
- * Threads divide the work by slices. A slice is a range of pieces; a piece is a band of rows of an image. Each slice
- * sums into its own copy of w; the copies are added in order. The number of slices depends on shapes only. */
+ * Threads divide the work by slices, which are ranges of pieces. A piece is a band of rows of one image. Each slice
+ * computes its own copy of w. The copies are added in order. The number of slices depends on shapes only. */
 #include "kernels/ops/conv/cpu/conv_micro.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 
@@ -30,7 +31,7 @@ typedef struct {
 static int padded(int n, int to) { return dg_ceil_div(n, to) * to; }
 static int vector_block(int n) { return n <= DG_LANES ? DG_LANES : 2 * DG_LANES; }
 
-/* True if this file computes fewer products, padding included, than conv_dw.c. */
+/* True if this file computes fewer products than conv_dw.c, including padding. */
 bool DG_CPU(dg_conv_dw_is_thin)(const dg_conv_args *a)
 {
     double here = (double)padded(a->K * a->Ci, TALL) * padded(a->Co, vector_block(a->Co));
@@ -80,8 +81,8 @@ static void pack_rest(const job *j, real *restrict to, const real *y, int pixels
 
 enum { RUNS = 32 };
 
-/* Sums the products of a piece for one ky into `copy`, [blocks of (kx,ci)][blocks of co][TALL][NR]. If `add` is 0,
- * overwrites `copy`. `rest`: packed copy of y's last block of channels, or NULL to read y directly. */
+/* Adds the products of a piece for one ky to `copy`, [blocks of (kx,ci)][blocks of co][TALL][NR]. If `add` is 0,
+ * overwrites `copy`. rest: packed copy of y's last block of channels, or NULL to read y directly. */
 static void tiles(const job *j, const real *x, const real *y, const real *rest, real *copy, int ky, int o0, int o1,
                   int lo, int hi, int add)
 {
@@ -121,8 +122,8 @@ static void slice(const job *j, real *copy, real *x, real *rest, int s)
         int hi = dg_max(dg_min((o1 - 1) * a->S - a->P + a->K, a->H), lo);
         const real *y = (const real *)a->y + ((ptrdiff_t)n * a->Ho + o0) * a->Wo * a->Co;
         pad_rows(j, x, n, lo, hi);
-        /* The last block of channels reads past its pixel's channels, and the sums of these values are discarded. If
-         * these reads would pass the end of y, the block is copied first. */
+        /* The last block of channels reads past the channels of its pixel, and the resulting sums are discarded. If
+         * the reads would pass the end of y, the block is copied first. */
         const ptrdiff_t behind = ((ptrdiff_t)(a->N - n) * a->Ho - o1) * a->Wo * a->Co;
         const bool packed = a->Co % j->NR && behind < j->NR;
         if (packed) pack_rest(j, rest, y, (o1 - o0) * a->Wo);
@@ -132,7 +133,6 @@ static void slice(const job *j, real *copy, real *x, real *rest, int s)
     }
 }
 
-/* Computes w[co][ky] for one ky: adds the copies of all slices in order. */
 static void finish(const job *j, const real *copies, int ky)
 {
     const dg_conv_args *a = j->a;

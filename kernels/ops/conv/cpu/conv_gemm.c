@@ -1,13 +1,14 @@
-/* Convolutions that are one matrix product: a kernel that covers the map (a dense layer), or 1x1 at stride 1. With R
- * rows (pixels of y), T terms (taps x channels of x) and Co channels of y, the products are:
+/* Convolutions that are one matrix product: dense layers (the kernel covers the map) and 1x1 kernels at stride 1. With
+ * R rows (pixels of y), T terms (taps x channels of x) and Co channels of y, the products are:
  *   forward           y[R][Co] = x[R][T] w[Co][T]',
  *   data gradient     x[R][T]  = y[R][Co] w[Co][T],
  *   weight gradient   w[Co][T] = y[R][Co]' x[R][T].
  * Blocking as in Goto & van de Geijn 2008, "Anatomy of High-Performance Matrix Multiplication". The result is divided
- * into units of work; the long sums of small results are also divided into slices. For each CHAIN terms, a unit packs a
- * strip of the right matrix, as wide as a tile, into L1. The unit then computes all tiles of this strip. The left
- * matrix is read directly if its terms are contiguous; otherwise a unit packs it once. For a dense layer, the left
- * matrix is packed once for all units. Chains and slices depend on the shape only and are added in order. */
+ * into units of work. If the result is small, long sums are also divided into slices. For each CHAIN terms, a unit
+ * packs a strip of the right matrix into L1. The strip is as wide as a tile. The unit then computes all tiles of this
+ * strip. If its terms are contiguous, the left matrix is read directly. Otherwise, each unit packs its rows of the
+ * left matrix. For wide dense layers, the left matrix is packed once for all units. Chains and slices depend on the
+ * shape only and are added in order. */
 #include "kernels/ops/conv/cpu/conv_internal.h"
 #include "kernels/ops/conv/cpu/conv_pack.h"
 
@@ -22,7 +23,7 @@ enum {
     NR = 2 * DG_LANES,
     LOW = 4,
     FEW_TILES = 2,
-    MANY_STRIPS = 8 /* with at least this many strips, it is faster to pack the left matrix only once */
+    MANY_STRIPS = 8 /* min number of strips for which it is faster to pack the left matrix once for all units */
 };
 
 /* c[i][j] = sum of a[i*AM + k*AK] * b[k*bk + j] over k < n. If `add`, the sum is added to c[i][j]. Rows i >= `rows`
