@@ -1,12 +1,13 @@
-/* Code shared by the three directions of the convolution on tensor cores: 4x4, stride 2, pad 1. Terms:
- * Cell: 8x8 adjacent positions of y, or 4x4 in small maps; cells are numbered over all images.
- * Piece: 64 positions, the rows of a warp's products (dg_row_tile): one cell, or four small cells.
- * Patch: values of x (data gradient: y) that a piece reads, with a border; loaded to shared memory once for all taps.
- * Chunk: channels (weight gradient: positions) in one buffer of shared memory, while the other buffer is filled. Unit:
- * 16 bytes, adjacent rounded channels of a position. Plane: one unit of every position (mma.cuh).
- * Group: some of the filter's taps. For each group, a part of the chunk's weights and a slice of the next patch are
- * loaded. A value of type T is loaded into a register while the previous chunk is multiplied. It is rounded once to the
- * arithmetic E and stored to shared memory. */
+/* Code shared by the three directions of the 4x4 convolution with stride 2 and pad 1 on tensor cores. Terms:
+ * Cell: 8x8 positions of y, or 4x4 positions in small maps.
+ * Piece: 64 positions (one cell, or four small cells), which are the rows of a warp's product.
+ * Patch: the values of x that a piece reads, with a border. In the data gradient, a patch has values of y.
+ * Chunk: the channels that one buffer of shared memory holds. In the weight gradient, a chunk is a piece.
+ * Unit: 16 bytes, adjacent rounded channels of one position.
+ * Plane: one unit of each position (mma.cuh).
+ * Group: some of the filter's taps. A step multiplies one group; it also loads weights and a slice of the next patch.
+ * Two buffers alternate: one is multiplied while the other is filled. Values are rounded once, when they are stored to
+ * shared memory. */
 #ifndef DG_CONV_MMA_CUH
 #define DG_CONV_MMA_CUH
 
@@ -24,15 +25,16 @@ struct dg_maps {
     int rows, cols, channels;
 };
 
-/* Returns cell (square of positions) `number`. side: positions per edge; rows x cols: positions of a map. */
+/* Returns cell `number`, counted over all images. `side`: positions per edge of a cell; rows x cols: positions of a
+ * map. */
 static __device__ __forceinline__ dg_cell dg_cell_of(int number, int side, int rows, int cols)
 {
     const int down = dg_div_up(rows, side), across = dg_div_up(cols, side), line = number / across;
     return {line / down, line % down * side, (number - line * across) * side};
 }
 
-/* Returns the index of position p of a piece. In small cells, eight consecutive positions are two rows of two cells.
- * The cells of a plane are 4 (mod 8) units apart, so that eight positions have different banks. */
+/* Cell, row and column of position p of a piece. In small maps, eight consecutive positions are one row of each of two
+ * cells. */
 template <bool SMALL> struct dg_row_tile {
     static constexpr int side = SMALL ? 4 : 8, cells = SMALL ? 4 : 1;
     static __device__ __forceinline__ int cell(int p) { return SMALL ? (p >> 2 & 1) + (p >> 5 & 1) * 2 : 0; }
@@ -40,15 +42,15 @@ template <bool SMALL> struct dg_row_tile {
     static __device__ __forceinline__ int col(int p) { return SMALL ? p & 3 : p & 7; }
 };
 
-/* Layout of a patch with PIECES pieces and PLANES planes; SMALL: cells are 4x4. With HALVED, a patch of x is divided
- * into phases: phase (py, px) has x[2u - 1 + py][2v - 1 + px] at (u, v). Tap (ky, kx) of position (r, c) is at (r + ky
- * / 2, c + kx / 2) of phase (ky % 2, kx % 2). Without HALVED, a patch of y has tap (ky, kx) of (r, c) at (r + ky, c +
- * kx). */
+/* Layout of a patch in shared memory. SMALL: cells are 4x4.
+ * With HALVED, a patch is divided into four phases. Phase (py, px) stores x[2u - 1 + py][2v - 1 + px] at (u, v). Tap
+ * (ky, kx) of position (r, c) is in phase (ky % 2, kx % 2) at (r + ky / 2, c + kx / 2).
+ * Without HALVED, tap (ky, kx) of position (r, c) is at (r + ky, c + kx). */
 template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
     typedef dg_row_tile<SMALL> piece;
     static constexpr bool small = SMALL;
     static constexpr int PIECES = PIECES_, PLANES = PLANES_, cells = PIECES * piece::cells;
-    /* width and height of a cell's patch in the tensor */
+    /* rows and columns of a cell's patch in the tensor */
     static constexpr int input = HALVED ? 2 * piece::side + 2 : piece::side + 2;
     static constexpr int scale = HALVED ? 2 : 1;
     static constexpr int line = HALVED ? piece::side + 1 : input;
@@ -80,8 +82,8 @@ template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
     }
 };
 
-/* Returns the plane of unit i, which thread i (modulo the block size) loads. Eight threads load 4 positions of 2
- * planes; the next eight load the same positions of the next 2 planes. */
+/* Plane and position of unit i of an operand. Thread i (modulo the block size) loads unit i. Eight consecutive units
+ * are 4 positions of 2 planes. */
 template <int PLANES> static __device__ __forceinline__ int dg_unit_plane(int i)
 {
     return i % 2 + i / 8 % (PLANES / 2) * 2;
@@ -126,21 +128,21 @@ template <class E> struct dg_parcel<E, uint16_t> {
     }
 };
 
-/* Entry of a table in shared memory for one value of the patch. A negative `to` marks a value outside of the map: its
- * loads are discarded, and its place in the patch stays zero. */
+/* Source and destination of one value of the patch. If `to` is negative, the value is outside of the map, and its place
+ * in the patch stays zero. */
 struct dg_transfer {
-    unsigned from; /* offset of the value's first channels in the tensor, in units */
-    int to;        /* offset of the value's unit in plane 0, in bytes */
+    unsigned from; /* offset in the tensor, in units */
+    int to;        /* offset in plane 0 of the patch, in bytes */
 };
 enum { DG_BORDER = 1 << 24 };
 
-/* Prologue of values before rounding (fused.h): none, an affine map with a factor for negative values, or an affine map
- * of two tensors. For each unit of channels, shared memory holds scales, shifts and, for two tensors, tilts (factors of
- * the second tensor). The flag DG_ROUNDED marks bf16 tensors; without another flag, their values are the operands. In
- * bf16 arithmetic, kernels for two fp32 tensors also handle one tensor, passed twice with a tilt of 0. */
+/* Prologues, applied to values before rounding (fused.h). DG_ONE_TENSOR is an affine map with a factor for negative
+ * values. DG_TWO_TENSORS is an affine map of two tensors. The flag DG_ROUNDED marks bf16 tensors. For each unit of
+ * channels, shared memory holds scales, shifts and, for two tensors, tilts (factors of the second tensor). In bf16
+ * arithmetic, DG_TWO_TENSORS kernels also handle one fp32 tensor, passed twice with a tilt of 0. */
 enum { DG_AS_IS, DG_ONE_TENSOR, DG_TWO_TENSORS, DG_ROUNDED = 4 };
 
-/* Loads a patch. Two threads load each value, one thread per plane of channels. */
+/* Loads a patch. Two threads load each value, because it has two planes of channels. */
 template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_patch_loader {
     static constexpr int all = P::cells * P::input * P::input, items = dg_div_up(2 * all, NT),
                          slice = dg_div_up(items, GROUPS);
@@ -161,12 +163,12 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
     const float *number;
     float below;
     uint4 *kept;        /* output: rounded operands */
-    unsigned keeps = 0; /* bit i: slices i, i + 32, ... of the channels, counted from the current chunk, are stored */
+    unsigned keeps = 0; /* bit mask of the slices to store, from the current chunk on */
 
     static __device__ __forceinline__ void build(dg_transfer *place, uint4 *patch, int N, int H, int W, int C,
                                                  const dg_cell *cell)
     {
-        static constexpr unsigned edge = P::input; /* unsigned, for shorter divisions by a constant */
+        static constexpr unsigned edge = P::input;
         for (unsigned i = threadIdx.x; i < transfers; i += NT) {
             place[i] = {0, -1};
             if (i >= all) break;
@@ -184,8 +186,8 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
             }
         }
     }
-    /* True if row (or column) i of the patch of the cell at `at` is stored to `kept`. Border rows are stored only at
-     * the map's end. */
+    /* True if this cell stores row (or column) i of its patch to `kept`. A neighbouring cell stores the border, except
+     * at the map's end. */
     static __device__ __forceinline__ bool is_own(int i, int at, int size)
     {
         return (i > 0) & ((i <= P::scale * P::piece::side) | (at + P::piece::side >= size / P::scale));
@@ -201,8 +203,8 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
         number = table + plane * (numbers * E::unit);
         below = factor;
     }
-    /* Makes the loader also store the rounded values of its cells to `to`. All columns of tiles load the same cells, so
-     * each column stores some slices of the channels. share: bit mask of the first column's slices. */
+    /* Makes the loader also store the rounded values to `to`. Blocks that differ only in blockIdx.y load the same
+     * values, so each block stores only some slices. `share`: bit mask of the slices that block 0 stores. */
     __device__ __forceinline__ void keep(void *to, unsigned share)
     {
         kept = (uint4 *)to;
@@ -229,7 +231,7 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
             if (numbers) way[numbers ? k : 0] = t;
         }
     }
-    /* Returns channel e of loaded value k before rounding. f: coefficients of the channel. */
+    /* Returns channel e of value k after the prologue. `f`: coefficients of the channel. */
     __device__ __forceinline__ float value(int k, int e, const dg_channel &f) const
     {
         const float v = parcel[k].value(e);
@@ -240,7 +242,8 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
         if (numbers) return bent ? dg_bent_value(f, v, below) : dg_one_value(f, v, below);
         return MAP == DG_AS_IS && E::scaled ? v * below : v;
     }
-    /* Stores the rounded slice to this thread's plane of `patch`; `chunk` is counted from this block's first chunk. */
+    /* Rounds a slice and stores it to this thread's plane of `patch`. Chunks are counted from this block's first
+     * chunk. */
     __device__ __forceinline__ void put(uint4 *patch, int g, int chunk) const
     {
         const float *const of_unit = number + chunk * (2 * numbers * E::unit);
@@ -273,11 +276,12 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
     }
 };
 
-/* Loads weights to shared memory, group by group. Unfused launches load fp32 values into registers a step ahead, round
- * and store them. Fused launches copy rounded weights (dg_rounded in fused.h) stages - 1 steps ahead, without
- * registers. Template parameter Job has the functions: `unit(chunk, j)`: offset, in values, of this thread's unit j at
- * tap 0; chunk: counted from this block's first. `tap(g, j)`: offset in values of the tap of unit j, a multiple of Ci.
- * `weight(stage, j)`: destination of unit j in shared memory */
+/* Loads weights to shared memory, one group per step. Unfused launches load fp32 weights to registers one step ahead
+ * and round them. Fused launches copy rounded weights (dg_rounded in fused.h) stages - 1 steps ahead, without
+ * registers. Job has these functions for this thread's unit j:
+ * `unit(chunk, j)` returns the offset at tap 0, in values. Chunks are counted from this block's first chunk.
+ * `tap(g, j)` returns the tap of unit j in group g, relative to tap 0.
+ * `weight(stage, j)` returns the destination in shared memory. */
 template <class Job, class G> struct dg_weights {
     typedef typename G::E E;
     static constexpr bool rounded = G::rounded;
@@ -342,12 +346,10 @@ template <class Job, class G> struct dg_weights {
     }
 };
 
-/* Main loop of forward passes and data gradients; a step multiplies one group of taps of a chunk. `first()` loads the
- * first step's values, and its weights unless `first_weights()` has loaded them. `fetch(chunk, g, more)` loads values
- * of a later step into registers; `more` is true if another chunk follows. `store()` writes the loaded values to shared
- * memory. `copy()` starts the weight copies of a later step. `arrive()` waits for the weight copies of the next step.
- *
- * Loads are issued two steps ahead, before a barrier, so that the compiler cannot delay them. */
+/* Main loop of forward passes and data gradients. A step multiplies one group of taps of a chunk. `fetch()` loads
+ * values to registers; `store()` writes them to shared memory. `copy()` starts asynchronous copies of weights;
+ * `arrive()` waits for them. Loads are issued two steps ahead, before a barrier, so that the compiler cannot delay
+ * them. */
 template <class Job> static __device__ __forceinline__ void dg_mma_run(Job &job, int chunks)
 {
     job.first(chunks);

@@ -1,20 +1,20 @@
-/* Weight gradient on tensor cores, with M = Co, N = 16 taps x 16 channels of x, K = positions of y, one piece at a
- * time. Operands x and y are read by columns (mma.cuh). In shared memory, y is [plane of Co][position]; odd planes
- * store position p at index p ^ 4. A patch of x is stored once; each tap reads the patch at its own offset. A warp sums
- * two taps. Unfused kernels round loaded values (conv_mma_dw_plain.cuh); fused updates copy rounded operands. */
+/* Weight gradient on tensor cores: M = Co, N = 16 taps x 16 channels of x, K = positions of y. A step multiplies one
+ * piece. A warp sums two taps; each tap reads the patch of x at its own offset. Operands are read by columns (mma.cuh).
+ * In shared memory, y has layout [plane of Co][position]. Odd planes store position p at index p ^ 4. Unfused kernels
+ * round the values that they load (conv_mma_dw_plain.cuh). Fused updates copy rounded values. */
 #ifndef DG_CONV_MMA_DW_CUH
 #define DG_CONV_MMA_DW_CUH
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
-/* E: arithmetic (mma.cuh); SMALL: maps of y up to 4 wide, cells of 4x4. */
+/* E: arithmetic (mma.cuh). SMALL: cells are 4x4, because y is at most 4 wide. */
 template <class E_, bool SMALL> struct dg_dw_tile {
     typedef E_ E;
-    static constexpr int M = 64, N = 16, NT = 256, MI = M / 16, NJ = 4; /* sums of a warp: 16*MI x (2 taps x 16) */
+    static constexpr int M = 64, N = 16, NT = 256, MI = M / 16, NJ = 4; /* a warp has 16*MI x (2 taps x 16) sums */
     static constexpr int y_planes = M / E::unit, x_planes = N / E::unit;
     typedef dg_patch<SMALL, 1, x_planes, true> patch;
     typedef typename patch::piece piece;
-    static constexpr int taps = 16, positions = 64, border = 1; /* positions per piece; border before a patch */
+    static constexpr int taps = 16, positions = 64, border = 1;
     static constexpr int x_units = patch::units, y_units = y_planes * positions;
     static constexpr int y_items = y_units / NT, values = patch::cells * patch::input * patch::input;
     static constexpr int x_items = dg_div_up(values * x_planes, NT);
@@ -26,8 +26,8 @@ template <class E_, bool SMALL> struct dg_dw_tile {
     static __device__ __forceinline__ int y_channel() { return dg_unit_plane<y_planes>((int)threadIdx.x) * E::unit; }
     static __device__ __forceinline__ constexpr int stride(const dg_conv_args &) { return 2; }
 
-    /* second: distance in the patch between the warp's two groups of 16 columns. `row()`: the warp's first y
-     * channel. */
+    /* The warp's two groups of 16 columns are `second` units apart in the patch. `row()` returns the warp's first
+     * channel of y. */
     static constexpr int second = patch::phase;
     static __device__ __forceinline__ constexpr bool busy() { return true; }
     static __device__ __forceinline__ constexpr int row() { return 0; }
@@ -39,7 +39,7 @@ template <class E_, bool SMALL> struct dg_dw_tile {
     static __device__ __forceinline__ int channel_of(int j) { return j % 2 * 8; }
 };
 
-/* Sums of products of a tile G, and the layout of a stage in shared memory. */
+/* A warp's products and sums for tile G, and the layout of the operands in shared memory. */
 template <class G> struct dg_dw_products {
     typedef typename G::E E;
     typedef typename G::patch P;
@@ -55,8 +55,8 @@ template <class G> struct dg_dw_products {
         sums.clear();
     }
 
-    /* Returns the place of this thread's value j of the patch, or -1 if there is no value j. Bits 0 to 4: row; 5 to 9:
-     * column; from 10: cell; from unit_bit: offset in units. */
+    /* Returns the place of this thread's value j of the patch, or -1 if there is no value j. Bits 0 to 4 are the row,
+     * bits 5 to 9 the column, and bits from 10 on the cell. Bits from unit_bit on are the offset in units. */
     static constexpr int unit_bit = piece::cells > 4 ? 16 : 12;
     static __device__ __forceinline__ int spot(int j)
     {
@@ -68,7 +68,7 @@ template <class G> struct dg_dw_products {
                    ? row | col << 5 | number << 10 | (plane * P::plane + P::at(number, row, col)) << unit_bit
                    : -1;
     }
-    /* Returns the position, within the piece, of this thread's value j of y. */
+    /* Returns the position of this thread's value j of y within the piece. */
     static __device__ __forceinline__ int position(int j)
     {
         return dg_unit_position<G::y_planes>((int)threadIdx.x + j * G::NT);

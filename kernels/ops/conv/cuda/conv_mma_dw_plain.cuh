@@ -1,4 +1,4 @@
-/* Weight gradient on tensor cores, unfused. Template parameters: G, the dg_dw_tile; E, its arithmetic (mma.cuh).
+/* Unfused weight gradient on tensor cores.
  * Tile: 64 channels of y x 16 taps x 16 channels of x.
  * Shared memory: 37 KB, in small maps 45 KB.
  * Registers: 162 to 214.
@@ -89,8 +89,8 @@ template <class G> struct dg_dw_job : dg_dw_products<G> {
             if (W::has_y(j)) grad[chunk % 2 * G::y_units + W::unit_of_y(j)] = y.unit(j);
     }
 
-    /* Main loop. Its first two turns only load and store values, so that the long body is compiled once. Loads are
-     * issued two steps ahead. The coordinates of a piece's cells are computed a step before the piece is loaded. */
+    /* Main loop. Its first two turns only load and store values, so that the long body is compiled once. A piece is
+     * loaded two turns before its product, and its cells are computed three turns before. */
     __device__ __forceinline__ void run(int chunks)
     {
         for (int chunk = -2; chunk < chunks; chunk++) {

@@ -1,14 +1,13 @@
 /* Data gradient on tensor cores, also the forward pass of transposed convolutions. Output (2a + py, 2b + px) belongs to
- * phase (py, px) and has four taps: it is the sum over dy, dx = 0, 1 and over co of
+ * phase (py, px). It is the sum over dy, dx = 0, 1 and over co of
  *   y[a - 1 + py + dy, b - 1 + px + dx, co] * w[co, 3 - py - 2dy, 3 - px - 2dx].
- * The matrix product has M = positions of a phase, N = Ci, K = four taps x Co by chunks of channels of y. A block
- * computes all four phases of its positions (a, b) from one patch of y. A warp computes 64 positions of one phase. A
- * warpgroup computes all positions of two phases. Weights are stored as [slot][plane of Ci][co], slot = (dy, dx, py,
- * px); odd planes store position p at index p ^ 4 (mma.cuh).
- * Tile of warps: 64 or 128 positions x 32 channels x 4 phases.
- * Tile of warpgroups: 64, 128 or 256 positions x 32 channels (small maps: 64 x 32, 128 x 32 or 128 x 64).
+ * The matrix product has M = positions of a phase, N = Ci, K = four taps x Co. A block computes all four phases of its
+ * positions (a, b) from one patch of y. A warp computes 64 positions of one phase. A warpgroup computes all positions
+ * of two phases. Weights are stored as [slot][plane of Ci][co], slot = (dy, dx, py, px). In tiles of warps, odd planes
+ * store co at index co ^ 4 (mma.cuh).
+ * Tiles: DG_MMA_DX_TILES, DG_WGMMA_DX_TILES (conv_tiles.h).
  * Stages: two chunks of 16 channels of y.
- * Shared memory: 23 KB for 64 x 32 (small maps: 27), 47 KB for 128 x 32 (small maps: 53), warpgroups: 28 to 105 KB.
+ * Shared memory: 23 to 53 KB, with warpgroups 28 to 105 KB.
  * Registers: see conv_mma_plain.cuh and fused_mma.cuh.
  * Bound by: shared memory. */
 #ifndef DG_CONV_MMA_DX_CUH
@@ -16,9 +15,8 @@
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
-/* E: arithmetic (mma.cuh, wgmma.cuh); SMALL: maps of y up to 4 wide, cells of 4x4; M:
- * positions of a block, per phase; N: channels of a block; WN: of a warp; GROUPS: number of groups of taps per chunk;
- * MAP: the prologue of the patch (conv_mma.cuh). */
+/* A block computes M positions of each phase and N channels. A warp computes WN channels. See conv_tiles.h for SMALL
+ * and GROUPS, and conv_mma.cuh for the prologue MAP. */
 template <class E_, bool SMALL, int M, int N_, int WN_, int GROUPS, int MAP = DG_AS_IS> struct dg_dx_tile {
     typedef E_ E;
     static constexpr int N = N_, WN = WN_, PIECES = M / 64, across = N / WN;
@@ -53,7 +51,7 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
     typedef typename G::patch P;
     static constexpr int groups = G::groups;
 
-    /* from_maps, to_maps: sizes of the maps that are read and written. step: results per position along each axis. */
+    /* `step` is the number of results per position along each axis. */
     static constexpr int step = 2;
     static __device__ __forceinline__ dg_maps from_maps(const dg_conv_args &a) { return {a.Ho, a.Wo, a.Co}; }
     static __host__ __device__ __forceinline__ dg_maps to_maps(const dg_conv_args &a) { return {a.H, a.W, a.Ci}; }
@@ -83,7 +81,7 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
         mine_b = E::b_at(b_unit, 8, G::pitch);
         const int i = (int)(threadIdx.x % (2 * G::N)), plane = dg_unit_plane<G::planes>(i),
                   k = dg_unit_position<G::planes>(i);
-        /* results of channels past the last are not stored */
+        /* channels past the last are clamped; their results are not stored */
         const int slot = (int)(threadIdx.x / (2 * G::N)), ci = min(ci0 + plane * E::unit, a.Ci - E::unit);
         patch = p + dg_settled((int)(threadIdx.x % 2) * P::plane);
         weights = units + dg_settled((slot * G::planes + plane) * G::pitch + (k ^ plane % 2 * E::swap));
@@ -155,9 +153,7 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
         }
     }
 
-    /* `column()`: first column of the warp's results in the tile. `share()`: the warp's index among the `shares` warps
-     * that compute the same columns. `result()`: the tensor offset of the position in the warp's row i * 8 + lane / 4,
-     * or -1 if the position is outside of the map. */
+    /* column(), share() and result() are as in dg_fwd_job. */
     static constexpr int around = 4 / G::phases, shares = around * (G::PIECES / G::own) * E::warps,
                          rows_of_share = 64 / E::warps;
     static __device__ __forceinline__ int column()

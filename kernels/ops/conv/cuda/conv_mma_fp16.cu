@@ -1,4 +1,5 @@
-/* Convolutions on tensor cores with operands rounded to fp16. GPUs newer than sm_75 have these kernels for tests. */
+/* Convolutions on tensor cores with operands rounded to fp16. On GPUs newer than sm_75, only tests use these
+ * kernels. */
 #include "kernels/ops/conv/cuda/conv_mma_dw_plain.cuh"
 #include "kernels/ops/conv/cuda/conv_mma_plain.cuh"
 

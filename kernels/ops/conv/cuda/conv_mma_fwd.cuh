@@ -1,10 +1,9 @@
-/* Forward pass on tensor cores, with M = positions of y, N = Co, K = 16 taps x Ci by chunks of channels. A chunk's
- * patch is stored in shared memory by phases (conv_mma.cuh); every tap reads the patch at its own offset. Weights are
- * stored as [tap][plane of Ci][co]; odd planes store position p at index p ^ 4 (mma.cuh).
- * Tile: 128 positions x 64 or 128 channels; 64 x 128 for fp16 in small maps. Warpgroups in large maps have a tile of
- * 256 x 64, which reads weights half as often as 128 x 128.
+/* Forward pass on tensor cores: M = positions of y, N = Co, K = 16 taps x Ci. A patch is stored by phases
+ * (conv_mma.cuh); each tap reads the patch at its own offset. Weights are stored as [tap][plane of Ci][co]. In tiles of
+ * warps, odd planes store co at index co ^ 4 (mma.cuh).
+ * Tiles: DG_MMA_FWD_TILES, DG_FP16_FWD_TILES, DG_WGMMA_FWD_TILES (conv_tiles.h).
  * Stages: two chunks of 16 channels.
- * Shared memory: 54 KB for 128 x 64 (small maps: 71), 79 KB for 128 x 128 (small maps: 96), fp16 48, warpgroups 81-129.
+ * Shared memory: 48 to 96 KB, with warpgroups 81 to 129 KB.
  * Registers: see conv_mma_plain.cuh and fused_mma.cuh.
  * Bound by: shared memory. */
 #ifndef DG_CONV_MMA_FWD_CUH
@@ -12,9 +11,8 @@
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
-/* E: arithmetic (mma.cuh, wgmma.cuh); SMALL: maps of y up to 4 wide, cells of 4x4; M:
- * positions of a block; N: channels of a block; WN: of a warp; GROUPS: number of groups of taps per chunk; MAP: how
- * loaded pixels are transformed (DG_AS_IS and others of conv_mma.cuh). */
+/* A block computes M positions and N channels. A warp computes WN channels. See conv_tiles.h for SMALL and GROUPS, and
+ * conv_mma.cuh for the prologue MAP. */
 template <class E_, bool SMALL, int M, int N_, int WN, int GROUPS, int MAP = DG_AS_IS> struct dg_fwd_tile {
     typedef E_ E;
     static constexpr int N = N_, PIECES = M / 64, across = N / WN, NT = PIECES * across * E::warps * 32,
@@ -42,7 +40,7 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
     typedef typename G::E E;
     static constexpr int groups = G::groups;
 
-    /* from_maps, to_maps: sizes of the maps that are read and written. step: results per position along each axis. */
+    /* `step` is the number of results per position along each axis. */
     static constexpr int step = 1;
     static __device__ __forceinline__ dg_maps from_maps(const dg_conv_args &a) { return {a.H, a.W, a.Ci}; }
     static __host__ __device__ __forceinline__ dg_maps to_maps(const dg_conv_args &a) { return {a.Ho, a.Wo, a.Co}; }
@@ -142,9 +140,9 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
         }
     }
 
-    /* `column()`: first column of the warp's results in the tile. `share()`: the warp's index among the `shares` warps
-     * that compute the same columns. `result()`: the tensor offset of the position in the warp's row i * 8 + lane / 4,
-     * or -1 if the position is outside of the map. */
+    /* `column()` returns the first column of the warp's results in the tile. `share()` returns the warp's index among
+     * the `shares` warps with the same columns. `result()` returns the tensor offset of row i * 8 + lane / 4 of the
+     * warp's results, or -1 if this row is outside of the map. */
     static constexpr int shares = G::PIECES * E::warps, rows_of_share = 64 / E::warps;
     static __device__ __forceinline__ int column()
     {

@@ -1,4 +1,4 @@
-/* The tiles for which kernels of forward passes and data gradients are compiled (core/tune/conv_tiles.h). */
+/* Selection of the kernel for a tile of core/tune/conv_tiles.h: forward passes and data gradients. */
 #ifndef DG_CONV_MMA_INSTANCE_CUH
 #define DG_CONV_MMA_INSTANCE_CUH
 
@@ -10,8 +10,7 @@ template <template <class> class Job, class G> struct dg_instance {
     typedef G tile;
 };
 
-/* Calls `launch` with the dg_instance for the tile in `tune`. E is the arithmetic and MAP the prologue (conv_mma.cuh).
- * `small`: maps are divided into cells of 4x4 positions. */
+/* Calls `launch` with the dg_instance for the tile in `tune`. `small`: cells are 4x4. */
 template <class E, int MAP, class F>
 static void dg_mma_instance(dg_op_kind kind, bool small, const dg_tune *tune, F launch)
 {

@@ -40,7 +40,8 @@ static const char *check_halving(const dg_op *op, dg_tune *t, dg_type real, cons
 
 static int summed(dg_op_kind kind, const dg_conv_args *a) { return kind == DG_OP_conv_dx ? a->Co : a->Ci; }
 
-/* Returns how many pieces of `positions` positions cover y. If K = 3, y is covered by whole cells of 4x4 positions. */
+/* Returns the number of pieces, of `positions` positions each, that cover y. If K = 3, pieces consist of whole cells of
+ * 4x4 positions. */
 static int64_t pieces(const dg_conv_args *a, int positions)
 {
     const int64_t cells = (int64_t)a->N * dg_ceil_div(a->Ho, 4) * dg_ceil_div(a->Wo, 4),
@@ -48,7 +49,7 @@ static int64_t pieces(const dg_conv_args *a, int positions)
     return (all + positions - 1) / positions;
 }
 
-/* Returns the number of steps of a sum: pieces of positions (weight gradient) or pairs of planes of channels. */
+/* Returns the steps of the main loop: pieces for a weight gradient, else chunks of channels. */
 static int steps_of(dg_op_kind kind, const dg_conv_args *a)
 {
     return kind == DG_OP_conv_dw ? (int)pieces(a, DG_ODD_PIECE) : summed(kind, a) / DG_MMA_CHUNK;
@@ -127,9 +128,9 @@ static void work(const dg_op *op, dg_work *w)
         const dg_op h = halving(op);
         const double weights = 4.0 * a->Co * a->Ci;
         h.tune.variant->work(&h, w);
-        /* an additional kernel widens weights from 3x3 to 4x4 taps, or narrows their gradient */
+        /* an additional kernel widens weights to 4x4 taps or narrows their gradient to 3x3 taps */
         if (!dw || w->split == 1) w->kernels++;
-        /* widening or narrowing reads and writes 16 + 9 taps; op.c counts 9 of the 16 taps of a sum's parts */
+        /* Widening reads 9 taps and writes 16. Of the 16 taps of each part, dg_conv_work() counts only 9. */
         w->moved += weights * (dw && w->split > 1 ? w->split * 2 * (16 - 9) : 16 + 9);
         return;
     }

@@ -1,8 +1,7 @@
-/* Unfused convolutions on tensor cores: the jobs of conv_mma_fwd.cuh and conv_mma_dx.cuh, and stores of the results.
- * Template parameter Job is the prologue and main loop of a direction (dg_fwd_job, dg_dx_job). Template parameter G is
- * the tile of the job (dg_fwd_tile, dg_dx_tile).
+/* Kernels of unfused forward passes and data gradients on tensor cores. Template parameter Job is dg_fwd_job or
+ * dg_dx_job, and G is the tile of the job.
  * Tile and shared memory: see conv_mma_fwd.cuh and conv_mma_dx.cuh.
- * Registers: forward 156 to 216, data gradient 152 to 196; warpgroups 119 to 247.
+ * Registers: forward 156 to 216, data gradient 152 to 196, with warpgroups 119 to 247.
  * Bound by: shared memory (docs/cuda.md). */
 #ifndef DG_CONV_MMA_PLAIN_CUH
 #define DG_CONV_MMA_PLAIN_CUH
@@ -58,7 +57,6 @@ static void dg_conv_launch(const dg_conv_args *a, int split, float *out, cudaStr
     KLAUNCH((conv_kernel<Job, G>), grid, dim3(G::NT), G::bytes, stream, *a, out, split);
 }
 
-/* Launches a forward pass or data gradient in arithmetic E. */
 template <class E>
 static void dg_conv_mma_as(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {

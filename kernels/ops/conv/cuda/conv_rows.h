@@ -8,11 +8,11 @@
 #include "core/plan/work.h"
 #include "kernels/ops/conv/variants.h"
 
-/* The functions dg_conv_check... return NULL, or the reason for a rejection. All variants except direct require fp32,
- * 16-byte aligned operands, and indices that fit an int, also in the part of a tile past the batch. */
+/* The functions dg_conv_check...() return NULL, or the reason for a rejection. dg_conv_check() requires fp32, 16-byte
+ * aligned operands, and indices that fit an int. Indices must also fit in a tile that extends past the batch. */
 const char *dg_conv_check(const dg_op *op, const dg_tune *t, dg_type real);
 
-/* Checks the tile of tuning t. `threads` is the number of threads per block, or 0 if no such tile exists. */
+/* Sets t->block to `threads`, the threads of the tile in t. Rejects the tile if `threads` is 0. */
 const char *dg_conv_check_tile(dg_tune *t, int threads);
 
 /* Checks the number of stages (2 to 4, default `usual`). A stage has `words` 32-bit words. */
@@ -27,7 +27,7 @@ const char *dg_conv_check_math(const dg_gpu *gpu);
 /* Returns NULL, or the reason why kernels with this rounding are not fused on this GPU. */
 const char *dg_fused_refuses_math(dg_math math, const dg_gpu *gpu);
 
-/* A convolution as a matrix product, per phase: m x n results, each a sum of k products. */
+/* A convolution as matrix products. Each phase has m x n results, and each result is a sum of k products. */
 typedef struct {
     double m, n, k;
     double phases;
@@ -35,17 +35,17 @@ typedef struct {
 } dg_conv_product;
 dg_conv_product dg_conv_product_of(dg_op_kind kind, const dg_conv_args *a);
 
-/* Return the bytes of scratch memory for the parts of a split sum, and the cost of adding these parts. */
+/* dg_conv_scratch() returns the bytes for the parts of a split sum. dg_conv_work() counts the cost of adding them. */
 size_t dg_conv_scratch(const dg_op *op, dg_type real);
 void dg_conv_work(const dg_op *op, dg_type real, dg_work *w);
 
-/* A block's tile in the data gradient of variant thin: positions, and 32-bit words of shared memory per stage. */
+/* Positions of a block in the data gradient of variant thin. `words`: 32-bit words of shared memory per stage. */
 typedef struct {
     int rows, cols, images, words;
 } dg_thin_dx_tile;
 dg_thin_dx_tile dg_thin_dx_tile_of(const dg_conv_args *a);
 
-/* A block's tile of m x n results in variants mma and wgmma (conv_tiles.h). `bytes`: shared memory of a block.
+/* Tile of m x n results per block in variants mma and wgmma (conv_tiles.h). `bytes`: shared memory of a block.
  * `portion`: bytes of one stage of weights. `factors`: bytes of all operands (wgmma). */
 typedef struct {
     int m, n, threads, bytes, portion, factors;

@@ -2,7 +2,7 @@
  * Thread tile: one result. Shared memory: none. Registers: 36. Bound by: memory */
 #include "kernels/ops/conv/cuda/conv.cuh"
 
-/* A thread has eight sums, so that eight loads are in flight: sum k adds parts k, k + 8, ...; a tree adds the sums. */
+/* A thread has eight partial sums, so that eight loads are in flight. */
 static constexpr int SUM_SLOTS = 8, SUM_BLOCK = 128;
 
 static __global__ void sum_kernel(float *out, const float *part, int64_t count, int parts)

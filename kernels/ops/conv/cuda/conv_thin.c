@@ -3,7 +3,7 @@
 
 #define no dg_variant_no
 
-/* Returns the maximum number of parts of a sum, which is the number of tiles of a weight gradient. */
+/* Returns the maximum number of parts of a sum: the number of tiles in a weight gradient, else 1. */
 static int most_parts(const dg_op *op)
 {
     const dg_conv_args *a = &op->u.conv;
@@ -44,7 +44,7 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     return why ? why : dg_conv_check_split(t, most_parts(op), 1);
 }
 
-/* Counts the work of a data gradient: four phases of a block's positions, from one patch with a border of 1. */
+/* A block computes four phases of its positions, from one patch with a border of 1. */
 static void work_dx(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;
@@ -106,8 +106,8 @@ static const char *check_mma(const dg_op *op, dg_tune *t, dg_type real, const dg
     return dg_conv_check_split(t, most_parts(op), 1);
 }
 
-/* 32-bit words per quad of operands (conv_thin_mma.cuh). Only accesses to shared memory are counted, because they take
- * longer than the products. */
+/* 32-bit words per dg_quad (conv_thin_mma.cuh). Clocks count only accesses to shared memory, because they take longer
+ * than the products. */
 static const double words = 2;
 
 static void fwd_work(const dg_op *op, dg_work *w)
@@ -121,7 +121,7 @@ static void fwd_work(const dg_op *op, dg_work *w)
     w->products = pixels * channels * taps;
     w->loads = 4 * (image + taps * channels);
     w->shared = 4 * (held > sums ? held : sums);
-    /* clocks to load the image (word by word) and the weights, to read four quads per row of taps, and to store y */
+    /* clocks to load the image and the weights, to read operands, and to store y */
     w->clocks = 2 * image / 32 + taps * channels / 32 * (1 + words / 4) + warps * a->Ci * 8 * words +
                 pixels * channels / 32;
 }
@@ -135,7 +135,7 @@ static void dw_work(const dg_op *op, dg_work *w)
     w->products = each * pixels * channels * taps;
     w->loads = 4 * each * (image + pixels * channels);
     w->shared = 4.0 * DG_THIN_DW_WORDS(a->Ci);
-    /* clocks per tile to load the image and y and to read operands, then clocks to exchange the warps' sums */
+    /* Clocks per tile to load the image and y, and to read operands. At the end, warps exchange their sums. */
     w->clocks = each * (3 * image / 32 + pixels * channels / 32 + warps * taps / 8 * words) + 14 * taps;
 }
 
@@ -149,8 +149,8 @@ static void dx_work(const dg_op *op, dg_work *w)
     w->products = rows * groups * cols * taps * chunks * DG_THIN_MMA_CHUNK;
     w->loads = 4 * (rows * a->Wo * a->Co + taps * a->Co);
     w->shared = bytes;
-    /* clocks per row and group of columns: read positions and weights of all chunks, pass sums between rows, store
-     * pixels; plus clocks to load the weights once */
+    /* Clocks per row and group of columns: to read operands, to pass sums between rows, and to store pixels. Weights
+     * are loaded once. */
     w->clocks = rows * groups *
                     (chunks * cols * DG_THIN_MMA_CHUNK / 32 + chunks * taps / 8 * words + 2 * 4 * a->Ci +
                      3 * 4 * a->Ci) +

@@ -1,8 +1,8 @@
-/* Unfused convolutions of images. The weight gradient has its own kernel; forward and data gradient are fused launches
- * without prologue and epilogue. CI: channels of x.
+/* Unfused convolutions of images. This file has the kernel of the weight gradient. Forward passes and data gradients
+ * run fused kernels without prologue and epilogue. CI: channels of x.
  * Tile: 4 x 32 pixels x 32 channels of y, 16 taps x CI channels of x.
- * Shared memory: 19 KB (CI = 1), 24 KB (3).
- * Registers: 64, 117.
+ * Shared memory: 19 KB (CI = 1) or 24 KB (CI = 3).
+ * Registers: 64 (CI = 1) or 117 (CI = 3).
  * Bound by: shared memory */
 #include "kernels/ops/conv/cuda/conv_thin_dw.cuh"
 #include "kernels/fused/fuse.cuh"
@@ -46,7 +46,6 @@ template <int CI> static void launch_dw(const dg_conv_args *a, const dg_tune *tu
     dg_conv_finish(DG_OP_conv_dw, a, tune, stream);
 }
 
-/* Runs the kernel of a fused launch, without prologue and epilogue. */
 static void launch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     dg_fused_conv f = {};

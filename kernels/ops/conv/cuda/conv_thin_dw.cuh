@@ -15,7 +15,8 @@ template <int CI> struct dg_thin_dw {
     static constexpr int line = DG_THIN_PATCH_COLS * CI, row_taps = DG_THIN_K * CI, sums = 32 * 4 * row_taps;
     static constexpr int patch_words = DG_THIN_PATCH_ROWS * line,
                          grad_words = DG_THIN_ROWS * DG_THIN_COLS * DG_THIN_CHANNELS;
-    /* shared memory is [patch][gradient of y (ROWS, COLS, CHANNELS)] during the sums, then [warp][sum][lane] */
+    /* Shared memory holds the patch and the gradient of y. After the last tile, it holds the sums as
+     * [warp][sum][lane]. */
     static constexpr int words = DG_THIN_DW_WORDS(CI);
     static_assert(words >= patch_words + grad_words && words >= DG_THIN_DW_WARPS / 2 * sums,
                   "the shared memory must hold the tensors, and later the sums");
@@ -45,8 +46,8 @@ template <int CI> struct dg_thin_dw {
             }
         }
     }
-    /* Called by all threads of the block. Adds the warps' sums as a tree, in which the upper half of the warps stores
-     * its sums and the lower half adds them. The first warp stores the result to the weights (Co, 4, 4, CI). */
+    /* Adds the warps' sums and stores the weight gradient (Co, 4, 4, CI). All threads of the block must call this
+     * function. */
     __device__ __forceinline__ void finish(float *shared, float *out, int co0, int Co)
     {
         for (int half = DG_THIN_DW_WARPS / 2; half > 0; half /= 2) {

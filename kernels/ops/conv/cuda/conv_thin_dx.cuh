@@ -1,19 +1,18 @@
-/* Data gradient of the 4x4 convolution with stride 2 and pad 1 for images (variant thin), also the forward pass of G's
- * last layer. Pixel (2a+py, 2b+px) of x is a sum of four products of a tap (ky, kx) and a pixel of y. Row 2a+py uses
- * these rows of y and taps (columns likewise):
- *   py = 0: row a with ky = 1, row a-1 with ky = 3;  py = 1: row a with ky = 2, row a+1 with ky = 0.
- * A block loads one patch of y for all four phases: its positions (a, b) and a border of one pixel. Each value of the
- * patch is used in 16 multiplications per channel of x, and whole rows of x are written. A thread keeps the sums of 4
- * adjacent positions x 4 phases x T channels of x in registers. It loads weights one by one.
+/* Data gradient of images (variant thin), also the forward pass of G's last layer: 4x4, stride 2, pad 1. Pixel (2a+py,
+ * 2b+px) of x sums four products of a tap and a pixel of y. The rows of taps and of y are (columns likewise):
+ *   Phase py = 0: ky = 1 with row a, and ky = 3 with row a-1.
+ *   Phase py = 1: ky = 2 with row a, and ky = 0 with row a+1.
+ * A block computes all four phases of its positions (a, b) from one patch of y with a border of one pixel. A thread
+ * keeps the sums of 4 adjacent positions x 4 phases x T channels of x in registers.
  *
- * Shared memory stores 4 channels of y per position. A gap of 4 values after every 4 positions keeps the reads of
- * neighbouring threads in different banks. */
+ * Shared memory stores 4 channels of y per position. A gap of 4 values after every 4 positions avoids bank
+ * conflicts. */
 #ifndef DG_CONV_THIN_DX_CUH
 #define DG_CONV_THIN_DX_CUH
 
 #include "kernels/ops/conv/cuda/conv.cuh"
 
-/* ROWS x COLS x IMAGES: positions of a block; T: channels of x. */
+/* A block computes ROWS x COLS x IMAGES positions. T: channels of x. */
 template <int ROWS_, int COLS_, int IMAGES_, int T_> struct dg_thin_dx {
     static constexpr int ROWS = ROWS_, COLS = COLS_, IMAGES = IMAGES_, T = T_;
     static constexpr int across = COLS / 4, NT = IMAGES * ROWS * across;
@@ -26,7 +25,7 @@ template <int ROWS_, int COLS_, int IMAGES_, int T_> struct dg_thin_dx {
     static __device__ __forceinline__ int at(int col) { return col * 4 + col / 4 * 4; }
 };
 
-/* Copies this block's patch, four channels per step. Template parameter G is a dg_thin_dx. */
+/* Copies this block's patch, four channels per step. */
 template <class G> struct dg_thin_dx_loader {
     const float *y;
     int from[G::passes], to[G::passes];
@@ -54,14 +53,14 @@ template <class G> struct dg_thin_dx_loader {
     }
 };
 
-/* Loads weights of four channels of y, all taps, as [DG_THIN_DX_STEP][16][4]; only T channels of x are stored. */
+/* Loads the weights of DG_THIN_DX_STEP channels of y. Layout: [channel of y][tap][4]; T of the 4 values are used. */
 template <class G> static __device__ __forceinline__ void dg_thin_dx_weights(float *tile, const dg_conv_args &a, int co)
 {
     const float *w = (const float *)a.w + co * 16 * a.Ci;
     for (int i = (int)threadIdx.x; i < DG_THIN_DX_STEP * 16 * G::T; i += G::NT) tile[i / G::T * 4 + i % G::T] = w[i];
 }
 
-/* Multiplies row r of the patch by tap row ky, for four positions and both column phases. */
+/* Multiplies a row of the patch by row ky of the taps, for four positions and both column phases. */
 template <class G>
 static __device__ __forceinline__ void dg_thin_dx_multiply(float (&acc)[2][4][G::T], const dg_pack<float, 4> (&v)[6],
                                                            const float *weights, int ky, int e)

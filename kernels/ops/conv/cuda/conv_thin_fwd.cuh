@@ -1,4 +1,4 @@
-/* Forward convolution of images; thread tile: 4 adjacent pixels x 8 channels. */
+/* Forward convolution of images. Thread tile: 4 adjacent pixels x 8 channels. */
 #ifndef DG_CONV_THIN_FWD_CUH
 #define DG_CONV_THIN_FWD_CUH
 
@@ -8,7 +8,7 @@ template <int CI_> struct dg_thin_fwd {
     static constexpr int CI = CI_;
     static constexpr int CHANNELS = 8, LANES = DG_THIN_CHANNELS / CHANNELS,
                          NT = DG_THIN_ROWS * DG_THIN_COLS / 4 * LANES;
-    /* gap: distance between the weights of two taps; 32 would put them in one bank */
+    /* gap: words from the weights of one tap to the next; 32 words would cause bank conflicts */
     static constexpr int line = DG_THIN_PATCH_COLS * CI, taps = DG_THIN_K * DG_THIN_K * CI, gap = DG_THIN_CHANNELS + 4;
     static constexpr int patch_words = DG_THIN_PATCH_ROWS * line, weight_words = taps * gap;
     static constexpr int blocks = CI == 1 ? 5 : 4;
@@ -21,7 +21,7 @@ template <int CI_> struct dg_thin_fwd {
     static __device__ __forceinline__ int channel(int e) { return lane() * CHANNELS + e; }
     __device__ __forceinline__ float &at(int p, int e) { return acc[p][e]; }
 
-    /* Stores values i .. i + 3 (i is odd) of a row of the patch, except values outside of the row. */
+    /* Stores those of the values i .. i + 3 that are inside a row of the patch. i is odd. */
     static __device__ __forceinline__ void put(float *patch, int row, int i, const float (&v)[4])
     {
 #pragma unroll

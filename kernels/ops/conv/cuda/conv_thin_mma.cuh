@@ -1,6 +1,6 @@
 /* Convolutions of images on tensor cores: operands, and the forward pass. The products of a sum may be added in any
- * order. Therefore lane (g, t) = (lane / 4, lane % 4) holds operands 4t .. 4t + 3 of row g of A or column g of B. These
- * four operands are contiguous in memory, unlike those of mma.sync (tensor.cuh). */
+ * order. So lane (g, t) = (lane / 4, lane % 4) holds operands 4t .. 4t + 3 of row g of A, or of column g of B. These
+ * four operands are contiguous in memory, unlike in the layout of mma.sync (tensor.cuh). */
 #ifndef DG_CONV_THIN_MMA_CUH
 #define DG_CONV_THIN_MMA_CUH
 
@@ -21,13 +21,13 @@ struct dg_quad {
         const dg_pack<uint32_t, words> v = dg_load<words>(p);
         return {{v.v[0], v.v[1]}};
     }
-    /* p is aligned to half of the size of a dg_quad. */
+    /* p is aligned to only half the size of a dg_quad. */
     static __device__ __forceinline__ dg_quad load_halves(const uint32_t *p) { return {{p[0], p[1]}}; }
     __device__ __forceinline__ void store(uint32_t *p) const
     {
         dg_store<words>(p, dg_pack<uint32_t, words>{{w[0], w[1]}});
     }
-    /* c += A B over 16 operands; low and high are from rows g and g + 8 of A. */
+    /* Computes c += A B over 16 operands. `low` and `high` belong to rows g and g + 8 of A. */
     static __device__ __forceinline__ void multiply(float (&c)[4], const dg_quad &low, const dg_quad &high,
                                                     const dg_quad &b)
     {
@@ -35,12 +35,10 @@ struct dg_quad {
     }
 };
 
-/* Forward pass; members as in dg_thin_fwd. A warp computes 32 pixels of a row x 32 channels as two by four products.
- * The sum over 4x4 taps x CI channels consists of CI products of 16 operands. Lane (g, t) multiplies row t of the taps,
- * whose 4 * CI values are contiguous in a row of the image. Therefore a patch stores each value only once, and a lane
- * reads its operands directly. A warp reads 8 pixels in each of 4 rows without bank conflicts, because CI is odd and a
- * row's pitch is 8 words (mod 32). B's columns are ordered so that each lane has two runs of four contiguous
- * channels. */
+/* Forward pass, with the members of dg_thin_fwd. A warp computes 32 pixels of a row x 32 channels. Lane (g, t)
+ * multiplies row t of the taps, whose 4 * CI values are contiguous in a row of the image. So a patch stores each value
+ * only once. Reads of the patch have no bank conflicts, because CI is odd and the pitch of a row is 8 words (mod 32).
+ * B's columns are ordered so that each lane has two runs of four contiguous channels. */
 template <int CI_> struct dg_thin_mma_fwd {
     typedef dg_quad quad;
     static constexpr int CI = CI_, CHANNELS = 8, LANES = 4, NT = DG_THIN_ROWS * 32;
@@ -59,8 +57,8 @@ template <int CI_> struct dg_thin_mma_fwd {
     static __device__ __forceinline__ int channel(int e) { return e / 4 * 16 + lane() * 4 + e % 4; }
     __device__ __forceinline__ float &at(int p, int e) { return c[p / 2][e / 2][p % 2 * 2 + e % 2]; }
 
-    /* Stores values i .. i + 3 (i is odd) of a row of the patch. Values before the row are skipped; values after the
-     * row are stored in padding. */
+    /* Stores values i .. i + 3 of a row of the patch; i is odd. Skips values before the row. Stores values after the
+     * row in padding. */
     static __device__ __forceinline__ void put(float *patch, int row, int i, const float (&v)[4])
     {
         static_assert(pitch * 4 >= (dg_div_up(line - CI, 4) * 4 + CI) * quad::words, "rows have padding");
@@ -71,8 +69,8 @@ template <int CI_> struct dg_thin_mma_fwd {
         if (i > 0 || CI == 3) *reinterpret_cast<uint32_t *>(to + 1) = q.w[0];
         to[3] = (uint16_t)(q.w[1] >> 16);
     }
-    /* Weights are stored as [q][j][lane]. Column g of product j is channel co. Lane (g, t) has this channel's weights
-     * 4q .. 4q + 3 of row t of the taps. A thread loads one row of taps of one channel. */
+    /* Weights are stored as [q][j][lane]. Lane (g, t) of product j has weights 4q .. 4q + 3 of row t of the taps, for
+     * the channel in column g. A thread loads one row of taps of one channel. */
     static constexpr bool there = dg_mma_bf16::there, early = true;
     template <bool EARLY>
     static __device__ __forceinline__ void load_weights(float *weight, const dg_conv_args &a, int co0)

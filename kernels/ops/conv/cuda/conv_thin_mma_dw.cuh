@@ -1,9 +1,8 @@
-/* Weight gradient of images on tensor cores, with M = 32 channels of y, N = 16 taps x CI, K = positions. A tile has 4 x
- * 32 positions. Each of eight warps sums half a row of a tile; the sums of the warps are added at the end. The matrix
- * product may use rows and positions in any order. Therefore lane (g, t) = (lane / 4, lane % 4) multiplies channels 4g
- * .. 4g + 3 of positions 4t .. 4t + 3. Four loads of 16 bytes read these values of y. In shared memory, x is stored tap
- * by tap, with adjacent positions contiguous. Each value of x is stored twice, because two columns of taps read it. A
- * tap starts 12 x 4 positions after the previous tap. Because 12 = 4 (mod 8), 8 taps x 4 lanes have different banks. */
+/* Weight gradient of images on tensor cores: M = 32 channels of y, N = 16 taps x CI, K = positions. A tile has 4 x 32
+ * positions. Each of the eight warps sums half a row of a tile. The matrix product may use rows and positions in any
+ * order. So lane (g, t) = (lane / 4, lane % 4) multiplies channels 4g .. 4g + 3 of positions 4t .. 4t + 3. Shared
+ * memory stores x tap by tap, with adjacent positions contiguous. Each value of x is stored twice, because two columns
+ * of taps read it. The next tap is 48 positions away, so that 8 taps x 4 lanes have different banks. */
 #ifndef DG_CONV_THIN_MMA_DW_CUH
 #define DG_CONV_THIN_MMA_DW_CUH
 
@@ -26,7 +25,7 @@ template <int CI> struct dg_thin_mma_dw {
 
     static __device__ __forceinline__ int lane() { return (int)(threadIdx.x % 32); }
     static __device__ __forceinline__ int warp() { return (int)(threadIdx.x / 32); }
-    /* Row, column and channel of the lane's first position in the tile. */
+    /* Row and column of the lane's first position in the tile, and the lane's first channel. */
     static __device__ __forceinline__ int row() { return warp() / 2; }
     static __device__ __forceinline__ int col() { return warp() % 2 * 16 + lane() % 4 * 4; }
     static __device__ __forceinline__ int channel() { return lane() / 4 * 4; }
@@ -36,8 +35,8 @@ template <int CI> struct dg_thin_mma_dw {
 #pragma unroll
         for (int i = 0; i < held; i++) c[i / (4 * fragments)][i / 4 % fragments][i % 4] = 0;
     }
-    /* Returns where value i of a patch row is stored for the first of the two columns of taps that read it. Values that
-     * no column reads are stored in a tap's padding. */
+    /* Returns the index of value i of a patch row, for the first of the two columns of taps that read the value. The
+     * index for the second column is `second` higher. Values outside of the row are stored in padding. */
     static constexpr int second = 2 * CI * plane - 1;
     static __device__ __forceinline__ int place(int row, int i)
     {
@@ -64,7 +63,8 @@ template <int CI> struct dg_thin_mma_dw {
             for (int m = 0; m < 2; m++) quad::multiply(c[m][j], y[2 * m], y[2 * m + 1], x);
         }
     }
-    /* Adds the warps' sums as dg_thin_dw does and stores them to the weight gradient (Co, 4, 4, CI). */
+    /* Adds the warps' sums and stores the weight gradient (Co, 4, 4, CI). All threads of the block must call this
+     * function. */
     __device__ __forceinline__ void finish(float *shared, float *out, int co0, int Co)
     {
         for (int half = warps / 2; half > 0; half /= 2) {
@@ -91,7 +91,7 @@ template <int CI> struct dg_thin_mma_dw {
     }
 };
 
-/* Returns channel e of two adjacent positions, each of which has four channels in two words. */
+/* Returns channel e of two adjacent positions, packed into one word. A position has four channels in two words. */
 static __device__ __forceinline__ uint32_t dg_pair(const dg_pack<uint32_t, 2> &left, const dg_pack<uint32_t, 2> &right,
                                                    int e)
 {
@@ -99,8 +99,8 @@ static __device__ __forceinline__ uint32_t dg_pair(const dg_pack<uint32_t, 2> &l
     return __byte_perm(l, r, e % 2 ? 0x7632 : 0x5410);
 }
 
-/* Computes the sums over tiles first .. last - 1 for the channels from co0 on. The next tile is loaded into registers
- * while the current tile is multiplied. AS_IS: y is bf16, without prologue. `shared` is DG_THIN_DW_WORDS. */
+/* Sums tiles first .. last - 1, for the channels of y from co0 on. The next tile is loaded to registers while the
+ * current tile is multiplied. AS_IS: y is bf16 and has no prologue. `shared` has DG_THIN_DW_WORDS words. */
 template <int CI, bool AS_IS>
 static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a, const float *images,
                                                            const dg_prologue &of, int per_group, int co0, int first,

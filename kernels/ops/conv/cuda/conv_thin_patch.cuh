@@ -9,7 +9,7 @@ static constexpr int DG_THIN_K = 4, DG_THIN_ROWS = DG_THIN_TILE_ROWS, DG_THIN_CO
                      DG_THIN_CHANNELS = DG_THIN_TILE_CHANNELS;
 static constexpr int DG_THIN_PATCH_ROWS = 2 * DG_THIN_ROWS + 2, DG_THIN_PATCH_COLS = 2 * DG_THIN_COLS + 2;
 
-/* down: rows of tiles in an image of y; across: tiles per row. */
+/* rows of tiles in an image of y (down), and tiles per row (across) */
 typedef struct {
     int down, across;
 } dg_thin_tiling;
@@ -22,7 +22,8 @@ static __host__ __device__ __forceinline__ dg_thin_tiling dg_thin_tiling_of(cons
     return t;
 }
 
-/* Loads the patch of tile (image, a0, b0), [DG_THIN_PATCH_ROWS][DG_THIN_PATCH_COLS * CI] with zeros outside of x. */
+/* Loads the patch of tile (image, a0, b0), with zeros outside of x. Layout: [DG_THIN_PATCH_ROWS][DG_THIN_PATCH_COLS *
+ * CI]. */
 template <int CI, int NT>
 static __device__ __forceinline__ void dg_thin_patch(float *patch, const dg_conv_args &a, int image, int a0, int b0)
 {
