@@ -28,7 +28,7 @@ void dg_case_as(const dg_tune *tune, bool offset)
     now.offset = offset;
 }
 
-/* In the simulator, `threads` selects the order of blocks and threads. Results must not depend on this order. */
+/* Results must not depend on the order of blocks and threads, which `threads` selects in the simulator. */
 static void set_order(int threads)
 {
 #ifdef CUSIM

@@ -19,7 +19,7 @@
 #endif
 #endif
 #ifndef DG_SANITIZED
-#define DG_SANITIZED 0 /* 1 if a sanitizer distorts measurements of memory and time */
+#define DG_SANITIZED 0 /* is 1 if a sanitizer distorts measurements of memory and time */
 #endif
 
 typedef struct {

@@ -7,7 +7,7 @@
 
 void __gcov_dump(void); /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): gcc's name */
 
-/* Ignores SIGXFSZ, because gcc's destructor writes coverage counts, which a file size limit may prevent. */
+/* Ignores SIGXFSZ, which could end the process while gcc's destructor writes coverage counts. */
 __attribute__((destructor)) static void forget_limit(void) { (void)signal(SIGXFSZ, SIG_IGN); }
 
 _Noreturn void _exit(int code) /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */

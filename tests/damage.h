@@ -10,7 +10,7 @@ typedef dg_err reader(const void *data, size_t n);
 
 /* An invalid file, or bytes that replace those at offset `at` of a valid file. */
 typedef struct {
-    const char *why; /* part of the error message; NULL if the reader accepts the file */
+    const char *why; /* part of the error message, or NULL if the reader accepts the file */
     const char *bytes;
     size_t n, at;
 } refusal;
@@ -28,7 +28,7 @@ static dg_err read_copy(reader *read, const void *data, size_t n)
 }
 
 /* Checks that the reader refuses each file with error `code`, or accepts it if `why` is NULL. If `valid` is not
- * NULL, each row changes a copy of this file. */
+ * NULL, each row patches a copy of this file. */
 __attribute__((unused)) static void check_refusals(const refusal *row, size_t rows, reader *read, dg_err code,
                                                    const void *valid, size_t bytes)
 {

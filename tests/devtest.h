@@ -77,7 +77,7 @@ static inline bool dev_cublas()
     return there;
 }
 
-/* Waits for launches. Returns false if one failed. Clears the simulator's errors. */
+/* Waits for launches. Returns false if a launch failed. Clears the simulator's errors. */
 static inline bool dev_ok(const char *what)
 {
     dev_fault fault = dev_take_fault();
@@ -141,7 +141,8 @@ template <class T> class dev_buffer {
     }
 };
 
-/* Rounds x as the kernels do (dg_mma_fp16, to_bf16x2). fp16 requires a finite x. bf16 and tf32 require a normal x. */
+/* Rounds x as the kernels do (dg_mma_fp16, to_bf16x2). For fp16, x must be finite. For bf16 and tf32, x must be
+ * normal. */
 static inline double dev_rounded(double x, dg_math math, int shift = 0)
 {
     if (math == DG_MATH_FP16) {

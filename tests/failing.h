@@ -63,7 +63,7 @@ static int note_library(struct dl_phdr_info *library, size_t size, void *name)
     return 1;
 }
 
-/* Lets calls of OpenMP's runtime succeed, because it ends the program if an allocation fails. */
+/* Lets calls of OpenMP's runtime succeed, because the runtime ends the program if an allocation fails. */
 __attribute__((unused)) static void spare_openmp(void) { dl_iterate_phdr(note_library, (void *)(uintptr_t) "omp.so"); }
 
 /* For each k, calls before(), act() and after(). In act(), the k-th call of a kind fails. after() gets act's result.

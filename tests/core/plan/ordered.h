@@ -14,11 +14,11 @@ typedef struct {
     dg_backend b; /* first member, because a dg_backend pointer is cast to this struct */
     dg_backend *cpu;
     dg_err (*fuse)(dg_backend *, dg_plan *);
-    dg_err (*run)(dg_backend *, dg_plan *); /* runs the ops of a plan; NULL selects plan order */
+    dg_err (*run)(dg_backend *, dg_plan *); /* runs the ops of a plan, in plan order if it is NULL */
     unsigned what;                          /* DG_FUSE_... flags */
     int fused;
     unsigned long long random;
-    bool penalised; /* train a discriminator without norm and with gradient penalties */
+    bool penalised; /* trains a discriminator without norm and with gradient penalties */
 } ordered;
 
 enum { ORDERED_ROWS = 8, ORDERED_BATCH = 4 };

@@ -39,7 +39,8 @@ static void check_writers(const dg_plan *p, const dg_deps *d)
     DG_CHECK(dg_deps_writer(d, 3, -1) == -1);
 }
 
-/* Checks that the lists contain each access once, and that accesses stay inside of their tensors. */
+/* Checks that the lists of accesses (dg_deps) contain each access once, and that each access is inside of its
+ * tensor. */
 static void check_lists(const dg_plan *p, const dg_deps *d)
 {
     const int all = d->of_op[p->ops];

@@ -60,7 +60,8 @@ static void check_shape(dg_op_kind kind)
         DG_CHECKF(known_number(&info->shape[i].field), "%s: %s is not a number", name, info->shape[i].name);
 }
 
-/* Checks that the tuning row of an op can be parsed and found. Each variant accepts this row or gives a reason. */
+/* Checks that the tuning row of an op can be parsed and found. Each variant must accept the tuning row or give a
+ * reason. */
 static void check_tuning(dg_op_kind kind, dg_op *op)
 {
     char text[200];

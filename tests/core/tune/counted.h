@@ -1,5 +1,5 @@
-/* Lists the launches of training steps in bf16. The PTX executor estimates their times and time bounds in us for an
- * H200. Written by `scripts/ptx-count --renew`. */
+/* Lists the launches of training steps in bf16. The PTX executor estimates times and time bounds in us for an H200.
+ * Written by `scripts/ptx-count --renew`. */
 /* clang-format off */
 static const struct {
     const char *model;

@@ -1,5 +1,5 @@
-/* Tests predicted times: values computed by hand for an invented machine, trends for known GPUs, and the output of
- * `dcgan profile`. */
+/* Compares predicted times for an invented machine with values computed by hand. Also tests trends for known GPUs
+ * and the output of `dcgan profile`. */
 #include "kernels/fused/predict_plan.h"
 
 #include "host/net/recipe.h"
@@ -31,11 +31,11 @@ static void check_cpu(void)
     DG_NEAR(p.memory_us, 400, 1e-9);
     DG_NEAR(p.launch_us, 3, 0);
     DG_NEAR(dg_predict_cpu(&op, 5e5, &m).memory_us, 10, 1e-9);
-    op.tune.variant = &dg_conv_variant_winograd; /* needs 25 instead of 64 products, but also transforms */
+    op.tune.variant = &dg_conv_variant_winograd; /* needs 25 products instead of 64, but also transforms */
     const double filtered = dg_predict_cpu(&op, 4e6, &m).arithmetic_us;
     DG_CHECKF(filtered > 0.4 * p.arithmetic_us && filtered < 0.8 * p.arithmetic_us, "%g us, direct %g us", filtered,
               p.arithmetic_us);
-    /* Winograd's method for 3x3 kernels needs 36 instead of 144 products, but also transforms. */
+    /* Winograd's method for 3x3 kernels needs 36 products instead of 144, but also transforms. */
     op.u.conv.K = 3, op.u.conv.S = 1, op.u.conv.Ho = op.u.conv.Wo = 32;
     const double three = dg_predict_cpu(&op, 4e6, &m).arithmetic_us * 85e3 / dg_op_flops(&op);
     DG_CHECKF(three > 0.3 && three < 0.55, "%g of direct", three);
@@ -43,11 +43,10 @@ static void check_cpu(void)
     dg_op thin = conv_op(DG_OP_conv_dx, 8, 32, 3, 64), wide = conv_op(DG_OP_conv_dx, 8, 32, 16, 64);
     const double each = dg_predict_cpu(&wide, 0, &m).arithmetic_us / dg_op_flops(&wide);
     DG_NEAR(dg_predict_cpu(&thin, 0, &m).arithmetic_us / dg_op_flops(&thin), each * 16 / 12, 1e-9 * each);
-    /* grouped convolutions reach only this fraction of the peak rate */
     static const struct {
         dg_op_kind kind;
         int Ci, Co;
-        double reached;
+        double reached; /* fraction of the peak rate */
     } grouped[] = {{DG_OP_group_fwd, 64, 64, 0.9},   {DG_OP_group_dx, 64, 64, 0.9},   {DG_OP_group_dw, 64, 64, 0.6},
                    {DG_OP_group_fwd, 64, 16, 0.225}, {DG_OP_group_dx, 16, 64, 0.225}, {DG_OP_group_dw, 80, 64, 0.375}};
     for (size_t i = 0; i < sizeof grouped / sizeof *grouped; i++) {
@@ -103,7 +102,7 @@ static void check_warpgroups(void)
         const dg_variant *variant;
         dg_op_kind kind;
         int tile_m, tile_n;
-        double least, most; /* bounds of predicted time / time at peak rate */
+        double least, most; /* bounds of the predicted time divided by the time at the peak rate */
     } tries[] = {{&dg_conv_variant_wgmma, DG_OP_conv_fwd, 128, 64, 1, 2},
                  {&dg_conv_variant_wgmma, DG_OP_conv_dx, 64, 32, 1.6, 3},
                  {&dg_conv_variant_mma, DG_OP_conv_fwd, 128, 64, 3, 6},

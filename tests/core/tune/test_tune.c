@@ -254,7 +254,7 @@ static void check_models(dg_type real, const dg_gpu *g)
                               r->tune.tile_m == op.tune.tile_m && r->tune.tile_n == op.tune.tile_n &&
                               r->tune.stages == op.tune.stages,
                           "%s: read back differently", text);
-                /* no fast kernel supports first and last layers of classifiers, and 1x1 convolutions of images */
+                /* no fast kernel supports first and last layers of classifiers, or 1x1 convolutions of images */
                 const dg_conv_args *c = &op.u.conv;
                 const bool odd = (dg_recipe_find(&model)->labels || c->K == 1) && (c->Ci % 4 || c->Co % 4);
                 const bool heavy = op.kind <= DG_OP_conv_dw && real == DG_F32 && !odd;

@@ -109,7 +109,7 @@ typedef struct {
     double value; /* new value of the element at index `at`, or 0 for no change */
     size_t at;
     bool drop, flat, scalar; /* flat: adds a first dimension of 1. scalar: keeps only the first value. */
-    dg_type type;            /* replaces the tensor by zeros of this type; DG_F32 means no change */
+    dg_type type;            /* replaces the tensor by zeros of this type, unless it is DG_F32 */
     const char *key, *text;  /* key and new text of a metadata value; a NULL text removes the key */
     bool unchecked;
     bool bare; /* removes what files of PyTorch lack: metadata, moments and checksums */

@@ -7,7 +7,7 @@ static const char *const good = "good.safetensors", *const edited = "edited.safe
 enum { MOST = 9 };
 typedef struct {
     int layers;                 /* of the generator */
-    int64_t first, last, after; /* number of channels: G's input, the last layer's input, and G's output */
+    int64_t first, last, after; /* channels of G's input, of the last layer's input, and of G's output */
     int64_t d;                  /* channels of D's first layer, or 0 if the file has no D */
     const char *prefix, *what;  /* what: expected error, or NULL if the file is accepted */
 } shapes;

@@ -1,6 +1,6 @@
 /* Runs commands while the k-th call of one kind fails, alone or with all later calls. Of calls with the same call
  * stack, only the first two fail. A command must fail with a message, succeed with unchanged results, or print a
- * warning. It must leave no temporary file and no open file. */
+ * warning. Commands must leave no temporary file and no open file. */
 #include "failing.h"
 
 #include "test.h"

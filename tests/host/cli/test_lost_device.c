@@ -206,7 +206,7 @@ static void prepare(const row *c)
 }
 
 /* Returns the number of earlier calls that have the same name as call k, the same predecessor and the same
- * successor. Of such calls, the first fails once, the second fails permanently, and the others succeed. */
+ * successor. Of calls that are alike, the first fails once, the second fails permanently, and the others succeed. */
 static int like(const char *const *call, long k)
 {
     int n = 0;

@@ -12,13 +12,13 @@ static const char golden[] = "tests/golden/oracle16.safetensors";
 
 /* Recorded by tools/pytorch/make_oracle.py --size 16 --ngf 4 --ndf 4 --latent 8 --batch 6 --count 20 --small from
  * images of `dcgan data --synthesize DIR --count 20 --size 16`. File names contain the value of --loss.
- * File gan-ralsgan-augment adds --augment color,translation,cutout.
- * File gan-rpgan-r1-r2-augment adds --norm-d none --r1 10 --r2 5 --augment.
- * File gan-hinge-r2-spectral adds --norm-d spectral --r2 3.
- * File gan-bce-r1 adds --norm-d none --r1 2.
- * File gan-spectral adds --norm-d spectral and has 100 steps.
- * File gan-schedule adds the options of gan-rpgan-r1-r2-augment and --schedule 90 --lr-end 5e-5 --beta2-end 0.9
- * --r1-end 1 --r2-end 0.5 --ema-half-life 15 --augment-p 0.6. */
+ * File gan-ralsgan-augment was recorded with --augment color,translation,cutout.
+ * File gan-rpgan-r1-r2-augment was recorded with --norm-d none --r1 10 --r2 5 --augment.
+ * File gan-hinge-r2-spectral was recorded with --norm-d spectral --r2 3.
+ * File gan-bce-r1 was recorded with --norm-d none --r1 2.
+ * File gan-spectral was recorded with --norm-d spectral for 100 steps.
+ * File gan-schedule was recorded with the options of gan-rpgan-r1-r2-augment and --schedule 90 --lr-end 5e-5
+ * --beta2-end 0.9 --r1-end 1 --r2-end 0.5 --ema-half-life 15 --augment-p 0.6. */
 static const char *const gans[] = {"tests/golden/gan-lsgan.safetensors",
                                    "tests/golden/gan-hinge.safetensors",
                                    "tests/golden/gan-ralsgan-augment.safetensors",

@@ -127,8 +127,7 @@ static void odd_names(void)
     }
     dg_dataset_free(&d);
 
-    /* The list of corrupt images and the message contain no control characters except newlines at line ends and
-     * tabs. */
+    /* The list of corrupt images and the message contain no control characters except tabs and newlines. */
     for (int i = 0; i < n; i++) save_text(name[i], "broken");
     for (int i = 0; i < 12 * n; i++) save(temp_text("more%d.png", i), png_noise(1, 1, 1));
     LOADS(&o, d, d.skips == n);

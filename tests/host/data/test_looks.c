@@ -5,7 +5,7 @@
 
 enum { N = 5, SIDE = 2 };
 
-/* Five images of 2 x 2 pixels: colour, grey, a copy of the second, grey, colour. */
+/* Five images of 2 x 2 pixels: colour, grey, a copy of the second image, grey, colour. */
 static uint8_t pixels[N][3 * SIDE * SIDE];
 static int width[N] = {2, 1, 1, 1, 9}, height[N] = {2, 1, 2, 1, 2};
 static uint8_t kind[N], did[N] = {1u << DG_DID_ALPHA, 0, 1u << DG_DID_ALPHA | 1u << DG_DID_HALVE, 0, 0};

@@ -101,7 +101,7 @@ static int digit(char c)
     return at ? (int)(at - all) : -1;
 }
 
-/* The protocol of kitty sends a PNG as base64 in chunks. */
+/* The terminal kitty receives a PNG as base64 in chunks. */
 static void kitty(void)
 {
     dg_image im = {60, 50, 3, malloc(60 * 50 * 3)}, back;

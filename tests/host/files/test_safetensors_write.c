@@ -126,7 +126,7 @@ static dg_err read_it(const void *data, size_t n)
     return e;
 }
 
-/* No truncated file, longer file or file with a flipped bit is accepted. */
+/* Truncated files, longer files and files with a flipped bit must be refused. */
 static void test_every_damage(void)
 {
     const char *path = temp_path("tiny.safetensors");

@@ -86,7 +86,7 @@ static void giants(void)
     static const struct {
         uint32_t W, H;
         int depth, colour, interlace;
-        const char *why; /* expected reason; NULL if decoding succeeds within 5 s and 240 MB */
+        const char *why; /* expected reason, or NULL if decoding succeeds within 5 s and 240 MB */
     } huge[] = {
         {10000, 10000, 1, 0, 0, "the limit is"}, {8000, 8000, 1, 0, 0, NULL}, /* largest accepted image, of 183 MiB */
         {8000, 8000, 8, 6, 1, "MiB to decode"},  {5000, 5000, 16, 6, 1, NULL}, {16384, 4096, 8, 3, 0, NULL},

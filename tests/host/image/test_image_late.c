@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-static double now, pace; /* CPU time in seconds, and its increase per query */
+static double now, pace; /* simulated CPU time in seconds, and its increase per query */
 
 int clock_gettime(clockid_t id, struct timespec *t)
 {

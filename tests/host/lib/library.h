@@ -21,7 +21,7 @@ static void make_model(char *out, int side)
     good((dcgan_error)dg_model_stock(text, "tiny", side, 3, 10, 5, 3));
     snprintf(out, 600, "%s", temp_path(temp_text("tiny%d.cfg", side)));
     char *const leaky = strstr(text, "act = leaky\n");
-    FILE *f = fopen(out, "w"); /* contains a number with a decimal point */
+    FILE *f = fopen(out, "w"); /* the file has a number with a decimal point, for tests of locales */
     if (DG_CHECK(leaky && f)) fprintf(f, "%.*sslope = 0.25\n%s", (int)(leaky - text), text, leaky);
     fclose(f);
 }

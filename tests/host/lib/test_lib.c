@@ -88,7 +88,7 @@ static void two_jobs(void)
     DG_CHECK(same("alone1", "turn1") && !same("alone0", "alone1"));
 }
 
-/* Two jobs on one backend. The second job resumes from a checkpoint of the first job, in the middle of an epoch. */
+/* A second job on the same backend resumes from the first job's checkpoint in the middle of an epoch. */
 static void goes_on(void)
 {
     machine m = {tiny, SIZE, 2, NULL, NULL};

@@ -127,7 +127,8 @@ static void check_threads(void)
         }
 }
 
-/* In a test, probabilities sum to 1, the result of an image does not depend on its batch, and weights do not change. */
+/* Results of the test plan do not depend on the batch of an image. Probabilities sum to 1, and weights do not
+ * change. */
 static void check_test(void)
 {
     machine x;

@@ -49,7 +49,7 @@ static void check_repeats(void)
     reads("[C.1]\nrepeat = 2\n", "C.1.1<input C.1.2<C.1.1");
     reads("[C.1]\n[C.2]\n[C.3]\nrepeat = 2\nrepeat_from = C.2\n[C.4]\nin = C.2\n",
           "C.1<input C.2.1<C.1 C.3.1<C.2.1 C.2.2<C.3.1 C.3.2<C.2.2 C.4<C.2.2");
-    /* In the second copy of a repeated block, layer C.5.1 replaces the input C.2 of the block. */
+    /* in the second copy of a repeated block, layer C.5.1 replaces the input C.2 of the block */
     reads("[C.1]\n[C.2]\n[C.3]\n[C.4]\nin = C.2\n[C.5]\nin = C.1\nrepeat = 2\nrepeat_from = C.3\n",
           "C.1<input C.2<C.1 C.3.1<C.2 C.4.1<C.2 C.5.1<C.1 C.3.2<C.5.1 C.4.2<C.5.1 C.5.2<C.1");
     reads("[C.1]\n[C.2]\nin = C.1\n[C.3]\nin = C.1\n", "C.1<input C.2<C.1 C.3<C.1");
@@ -239,7 +239,7 @@ static void check_pool(void)
 {
     static const struct {
         const char *keys;
-        int side; /* of the output for 13 x 13 images, or 0 if the parser refuses the layer */
+        int side; /* side of the output for 13 x 13 images, or 0 if the parser refuses the layer */
     } pools[] = {{"kernel = 2\n", 6},
                  {"kernel = 3\nstride = 2\n", 6},
                  {"kernel = 3\nstride = 2\npad = 1\n", 7},
@@ -264,7 +264,7 @@ static void check_resample(void)
 {
     static const struct {
         const char *keys, *in;
-        int side; /* of the output, or 0 if the parser refuses the layer */
+        int side; /* side of the output, or 0 if the parser refuses the layer */
     } layers[] = {
         {"scale = 2\n", "13", 26},    {"scale = 0.5\n", "14", 7}, {"scale = 0.5\n", "13", 0},           {"", "14", 0},
         {"scale = 2\n", "512", 1024}, {"scale = 3\n", "14", 0},   {"scale = 2\nfilters = 3\n", "14", 0}};
