@@ -1,4 +1,4 @@
-/* The table of kernels of one instruction set and one type of real. */
+/* Table of the CPU kernels, compiled once per instruction set and type of real. */
 #include "kernels/cpu/cpu.h"
 
 size_t DG_CPU(dg_cpu_scratch_plain)(const dg_op *op)

@@ -14,7 +14,7 @@ static double terms(const dg_op *op)
     return (double)a->N * a->Ho * a->Wo;
 }
 
-/* Returns the error of a sum due to subnormal fp16 operands, which have an error of at most 2^-25 each. */
+/* Returns the error of a sum from subnormal fp16 operands. Each operand has an error of at most 2^-25 after scaling. */
 static double fp16_steps(const dg_op_values *v)
 {
     const dg_conv_args *a = &v->op[1]->u.conv;
@@ -30,7 +30,7 @@ static double fp16_steps(const dg_op_values *v)
 }
 
 /* Error limits are relative to the sums of |a||b|, because tensor cores round each operand. Winograd mixes neighbouring
- * outputs, so every result has the limit of the largest sum. Errors of the transforms multiply it by 4. */
+ * outputs, so every result has the limit of the largest sum. Winograd's transforms multiply the error by 4. */
 static dg_err limits(const dg_op_values *v)
 {
     const dg_tune *t = &v->op[1]->tune;
@@ -54,8 +54,8 @@ static dg_err limits(const dg_op_values *v)
 #define FILTERED 0.7
 #define TRANSFORM 0.25
 
-/* Products of the CPU's Winograd: (m+r-1)^2 per input channel, phase and tile of m x m outputs; direct sums of r x r
- * taps need r^2 m^2 products. */
+/* Returns the cost of Winograd on CPUs, in operations at the peak rate. A tile of m x m outputs needs (m+r-1)^2
+ * products per phase and pair of channels. */
 static double winograd_arithmetic(const dg_op *op)
 {
     const dg_conv_args *a = &op->u.conv;
@@ -65,7 +65,7 @@ static double winograd_arithmetic(const dg_op *op)
     const double points = (side + taps - 1.0) * (side + taps - 1.0),
                  tiles = a->N * dg_ceil_divf(high, side) * dg_ceil_divf(wide, side), phases = (double)a->S * a->S;
     const double products = 2 * points * tiles * phases * a->Ci * a->Co;
-    /* about two operations per point and axis, for two axes; each phase of x has its own transform */
+    /* A transform has about two operations per point and axis. Each phase of x has its own transform. */
     const double transforms = 4 * points * tiles * (phases * a->Ci + a->Co);
     return products / FILTERED + transforms / TRANSFORM;
 }

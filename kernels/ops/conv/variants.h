@@ -1,6 +1,6 @@
-/* List of the convolution variants. The list declares the variants' rows (conv/cuda/NAME.c) and launchers
- * (conv/cuda/conv.cuh), and builds the table that maps rows to launchers. A missing row or launcher fails to link. The
- * file op.c lists the variants of each direction in order of preference. */
+/* List of the CUDA convolution variants. The list declares the rows and launchers of the variants and builds the table
+ * of launchers (conv.cu). A missing row or launcher fails to link. The file op.c lists the variants of each direction
+ * in order of preference. */
 #ifndef DG_CONV_VARIANTS_H
 #define DG_CONV_VARIANTS_H
 
@@ -22,7 +22,7 @@ DG_CONV_VARIANTS(X)
 
 size_t dg_conv_count(dg_op_kind kind, const dg_conv_args *a);
 
-/* CPU variants in addition to variant direct, chosen by conv/cpu/conv.c. */
+/* CPU variants other than direct. The file conv/cpu/conv.c chooses the variant. */
 extern const dg_variant dg_conv_variant_winograd, dg_conv_variant_gemm;
 
 #endif

@@ -1,4 +1,4 @@
-/* Dropout: one Philox block per four values; the mask is not stored. */
+/* Dropout with one Philox block per four values. The mask is not stored. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/ops/dropout/dropout.h"
 
@@ -6,8 +6,8 @@
 
 enum { BLOCKS = 64, PIECE = 4 * BLOCKS };
 
-/* Computes the random 32-bit words of BLOCKS Philox blocks from `first` on; c[k][i] is word k of block i. Each round of
- * Philox handles all blocks, so that the loop vectorises. */
+/* Computes BLOCKS Philox blocks, from block `first` on. c[k][i] is 32-bit word k of block i. The inner loop runs over
+ * the blocks, so that it vectorises. */
 static void draw(uint32_t c[restrict 4][BLOCKS], const dg_dropout_args *a, uint64_t first)
 {
     const uint64_t seed = a->state->seed, subsequence = dg_dropout_subsequence(a);
@@ -26,7 +26,6 @@ static void draw(uint32_t c[restrict 4][BLOCKS], const dg_dropout_args *a, uint6
     }
 }
 
-/* Writes n values. A value is multiplied by the scale if its random word is at least `least`, else it becomes 0. */
 static void keep(real *y, const real *x, int n, uint32_t word[4][BLOCKS], uint32_t least, real scale)
 {
     real factor[PIECE];

@@ -1,7 +1,6 @@
-/* Dropout: one Philox block per thread; values are read one by one (direct) or 16 bytes at a time (vector). real: type
- * of the values.
+/* Dropout with one Philox block per thread. Variant direct accesses single values, variant vector 16 bytes.
  * Thread tile: 4 values. Shared memory: none. Registers: 20 to 24.
- * Bound by: the instructions of Philox, about 25 per value, which take nearly as long as the memory traffic */
+ * Bound by: memory, and the instructions of Philox (about 25 per value) */
 #include "kernels/dev/cuda.cuh"
 extern "C" {
 #include "kernels/ops/dropout/dropout.h"

@@ -7,7 +7,7 @@
 #include "core/base/rng.h"
 #include "core/plan/ops.h"
 
-/* Returns p * 2^32, which is exact and at most 2^32. A value is kept if its random word is at least this threshold. */
+/* Returns p * 2^32, rounded up. A value is kept if its random 32-bit number is at least this threshold. */
 static inline uint64_t dg_dropout_threshold(const dg_dropout_args *a) { return (uint64_t)ceil(a->p * 0x1p32); }
 
 static inline double dg_dropout_scale(const dg_dropout_args *a) { return 1 / (1 - a->p); }

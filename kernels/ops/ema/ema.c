@@ -1,4 +1,4 @@
-/* Running averages of weights; bound by memory. */
+/* Running averages of weights. */
 #include "kernels/ops/ema/ema.h"
 #include "kernels/ops/update/sweep.h"
 

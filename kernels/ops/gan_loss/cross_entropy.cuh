@@ -6,7 +6,7 @@
 #include "kernels/dev/divide.cuh"
 
 struct dg_loss_term {
-    double loss, prob, slope; /* `slope` is the slope of the loss before the division by n */
+    double loss, prob, slope; /* slope: derivative of the loss by the logit, times n */
 };
 
 static __device__ __forceinline__ dg_loss_term dg_cross_entropy_of(double l, double target)

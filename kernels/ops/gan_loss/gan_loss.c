@@ -16,7 +16,7 @@ INLINE double above_zero(double v) { return v <= 0 ? 0 : v; }
 INLINE double from_0_to_1(double v) { return v < 0 ? 0 : v > 1 ? 1 : v; }
 INLINE double share_of(const dg_gan_loss_args *a, double d) { return from_0_to_1((d - a->low) / (1 - a->low)); }
 
-/* Contribution of one logit to loss and prob, and the slope of the loss, all multiplied by n. */
+/* Contribution of one logit to loss and prob, and the derivative of the loss by this logit. All are multiplied by n. */
 typedef struct {
     double loss, prob, slope;
 } term;
@@ -29,8 +29,8 @@ INLINE term cross_of(double l, double target)
     return (term){(l > 0 ? l : 0) - l * target + log1p(e), p, p * (1 - target) - q * target};
 }
 
-/* `ours`: mean of the half of the batch that contains l. `theirs`: mean of the other half. `other`: logit of the other
- * half at the index of l. All three are 0 for losses without halves. */
+/* `ours`: mean logit of the half of the batch that contains l. `theirs`: mean logit of the other half. `other`: the
+ * other half's logit at the index of l. All three are 0 for losses that do not compare the halves. */
 INLINE term term_of(const dg_gan_loss_args *a, double l, double other, double ours, double theirs)
 {
     switch (a->form) {
@@ -53,7 +53,7 @@ INLINE term term_of(const dg_gan_loss_args *a, double l, double other, double ou
     return (term){(double)NAN, (double)NAN, (double)NAN};
 }
 
-/* Returns the loss of logit `other`, or 0 for losses without halves. */
+/* Returns the loss of logit `other`, or 0 for losses that do not compare the halves of the batch. */
 INLINE double other_of(const dg_gan_loss_args *a, double l, double other, double ours)
 {
     switch (a->form) {

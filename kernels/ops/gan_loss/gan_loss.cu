@@ -1,5 +1,5 @@
-/* GAN losses, of a few dozen logits per step. Each thread computes the terms of its logits; one thread adds them in
- * index order, as the CPU does. real: type of logits.
+/* GAN losses of a few dozen logits per step. Threads compute the terms of their logits. One thread adds the terms in
+ * index order, as the CPU does.
  * Grid: one block. Thread: every blockDim'th logit. Shared memory: 4 KB of terms. Registers: 50. Bound by: latency */
 #include "kernels/ops/gan_loss/cross_entropy.cuh"
 
@@ -14,8 +14,7 @@ static __device__ __forceinline__ double share_of(const dg_gan_loss_args &a, dou
     return from_0_to_1((d - a.low) / (1 - a.low));
 }
 
-/* Returns the contribution of one logit to loss and prob, and the slope of the loss, all multiplied by n. See
- * gan_loss.c for `other`, `ours` and `theirs`. */
+/* As term_of() of gan_loss.c, which describes `other`, `ours` and `theirs`. */
 static __device__ __forceinline__ dg_loss_term term_of(const dg_gan_loss_args &a, double l, double other, double ours,
                                                        double theirs)
 {

@@ -1,4 +1,4 @@
-/* Image input and output: converts dataset records to a batch, and a batch to bytes; advances the step counter. */
+/* Ops gather (dataset records to a batch), to_u8 (a batch to bytes) and advance (the step counter). */
 #include "kernels/cpu/cpu.h"
 #include "core/base/rng.h"
 
@@ -15,8 +15,8 @@ static bool mirrored(const dg_gather_args *a, int n)
 
 enum { MANY = 1 << 15 }; /* min number of values for which several threads are faster */
 
-/* PERIOD is a multiple of all numbers of channels and lanes: values i and i % PERIOD of an image have equal
- * channels. */
+/* PERIOD is a multiple of every number of channels (1 to 4). So values i and i % PERIOD of an image have the same
+ * channel. */
 enum { PERIOD = 48 };
 
 typedef struct {

@@ -1,9 +1,9 @@
-/* Image input and output: converts dataset records to a batch, and a batch to bytes; advances the step counter. real:
- * type of the values.
- * Thread tile: n values (1, or 16 bytes). Shared memory: none. Registers: 12 to 32. Bound by: memory */
+/* Ops gather (dataset records to a batch), to_u8 (a batch to bytes) and advance (the step counter).
+ * Thread tile: 1 value (variant direct) or 4 values (variant vector). Shared memory: none. Registers: 12 to 32. Bound
+ * by: memory */
 #include "kernels/ops/gather/gather.cuh"
 
-/* Scales pixels of a record by channel; values of prepared images are copied. */
+/* Scales the pixels of a record by channel. Values of prepared images are copied. */
 template <class real> struct gather_scale {
     real dev[DG_CHANNELS_MAX], shift[DG_CHANNELS_MAX];
     __device__ __forceinline__ real of(uint8_t pixel, int c) const { return dg_gather_value(pixel, dev[c], shift[c]); }
@@ -20,15 +20,13 @@ template <int n, class cell> static __device__ __forceinline__ dg_pack<cell, n> 
     return v;
 }
 
-/* A thread converts n values of one image. The thread uses one load if records are aligned and the image is not
- * mirrored. cell: uint8_t, or real for prepared images. */
+/* Converts n values of one image per thread. `cell` is uint8_t, or real for prepared images. */
 template <class cell, int n, class real>
 static __device__ __forceinline__ void gather_values(const dg_gather_args &a, const gather_scale<real> &scale,
                                                      bool aligned)
 {
     const int width = a.W * a.C, count = a.H * width;
-    const int i = (int)(blockIdx.y * blockDim.x + threadIdx.x) * n, image = (int)blockIdx.x; /* a grid's y is at most
-                                                                                              * 65535 */
+    const int i = (int)(blockIdx.y * blockDim.x + threadIdx.x) * n, image = (int)blockIdx.x;
     if (i >= count) return;
     const uint8_t *in = dg_gather_row(a, image);
     const bool mirrored = dg_gather_mirrored(a, image);

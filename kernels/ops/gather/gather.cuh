@@ -1,4 +1,4 @@
-/* Converts dataset images to values, with equal bits in every kernel. */
+/* Conversion of dataset images to values. All kernels compute equal bits. */
 #ifndef DG_GATHER_CUH
 #define DG_GATHER_CUH
 
@@ -9,7 +9,7 @@ static __device__ __forceinline__ bool dg_gather_mirrored(const dg_gather_args &
     if (!a.flip) return false;
     uint32_t word[4];
     dg_philox(word, a.state->seed, dg_subsequence(DG_STREAM_FLIP, a.state->step), (uint64_t)image / 4);
-    const int k = image % 4; /* avoids word[k], because arrays indexed at run time are in local memory */
+    const int k = image % 4; /* word[k] would move the array to local memory */
     return ((k == 0 ? word[0] : k == 1 ? word[1] : k == 2 ? word[2] : word[3]) & 1) != 0;
 }
 
@@ -23,8 +23,8 @@ template <class real> static __device__ __forceinline__ real dg_gather_value(uin
     return (real)byte / dev - shift;
 }
 
-/* Returns dg_gather_value(byte, 127.5f, 1.0f), with equal bits for every byte, without a division. 1 / 127.5 is
- * 0x1.01010101...p-7. The product of a byte and the first five digits of 1 / 127.5 is exact. */
+/* Returns dg_gather_value(byte, 127.5f, 1.0f), with equal bits but without a division. 1 / 127.5 is 0x1.01010101...p-7.
+ * The product of a byte and 0x1.0101p-7 is exact. */
 static __device__ __forceinline__ float dg_gather_signed_value(uint8_t byte)
 {
     const float n = (float)byte;

@@ -34,7 +34,6 @@ static const char *gather_complete(dg_op *op)
 static double to_u8_flops(const dg_op *op) { return 4.0 * (double)op->u.to_u8.n; }
 static double advance_flops(const dg_op *op) { return 0 * op->u.advance.batch; }
 
-/* The permutation selects the dataset records of a batch. */
 #define RECORDS                                                                                    \
     {                                                                                              \
         "data", offsetof(dg_gather_args, data), DG_IN, DG_BYTE, DG_FIELDS(gather, N, record), true \

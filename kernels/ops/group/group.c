@@ -1,6 +1,6 @@
 /* Grouped convolution with stride 1: forward, data gradient, weight gradient. A tap of a group is a small matrix, 16 x
  * 16 for 16 channels per group. The matrix stays in registers while it is applied to the pixels of a row. Threads
- * divide the rows of the result. For a weight gradient, threads divide groups and pieces of the batch. */
+ * divide the rows of the result. In a weight gradient, threads divide groups and pieces of the batch. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -19,12 +19,12 @@ size_t DG_CPU(dg_cpu_scratch_group)(const dg_op *op)
 
 void DG_CPU(dg_cpu_choose_group)(dg_op *op, const dg_variant *asked) { (void)op, (void)asked; }
 
-/* The result and the input of a direction: rows, columns, channels, channels per group. */
+/* Input and result of a direction. `all`: channels; `each`: channels per group. */
 typedef struct {
     const real *in;
     real *out;
     int in_rows, in_cols, in_all, in_each, rows, cols, all, each;
-    int sign; /* result pixel p reads input pixel p + sign (k - P) by tap k */
+    int sign; /* tap k of result pixel p reads input pixel p + sign (k - P) */
 } direction;
 
 /* Packs the weights into scratch memory as (group, tap, input channel, output channel). */
@@ -42,7 +42,8 @@ static void pack(const dg_group_args *a, bool adjoint)
         }
 }
 
-/* out += in w for `pixels` pixels: n output channels (at most LANES) and `terms` input channels per pixel. */
+/* Adds the product in * w to `out`, for `pixels` pixels. A pixel has `terms` input channels and n output channels, at
+ * most LANES. */
 INLINE void apply(const direction *d, real *restrict out, const real *restrict in, const real *restrict w, int pixels,
                   const int terms, const int n)
 {
@@ -56,7 +57,7 @@ INLINE void apply(const direction *d, real *restrict out, const real *restrict i
     }
 }
 
-/* Applies the matrix of a tap to a row, except result pixels whose input pixel is outside of the image. */
+/* Applies the matrix of a tap to a row. Skips result pixels whose input pixel is outside of the image. */
 static void tap_of_row(const direction *d, real *out, const real *in, const real *w, int shift)
 {
     const int first = shift < 0 ? -shift : 0, end = d->in_cols - shift, last = end < d->cols ? end : d->cols;
@@ -113,7 +114,7 @@ void DG_CPU(dg_cpu_group_dx)(const dg_group_args *a, const dg_tune *tune)
     rows(a, &(direction){a->y, a->x, a->Ho, a->Wo, a->Co, a->Co / a->groups, a->H, a->W, a->Ci, a->Cg, -1});
 }
 
-/* sum[co][ci] += y x over `pixels` pixels, for m channels of y and n of x. */
+/* Adds y[co] * x[ci] to sum[co][ci], for `pixels` pixels, m channels of y and n channels of x. */
 INLINE void products(const dg_group_args *a, real sum[LANES][LANES], const real *restrict y, const real *restrict x,
                      int pixels, const int m, const int n)
 {
@@ -123,7 +124,7 @@ INLINE void products(const dg_group_args *a, real sum[LANES][LANES], const real 
             for (int k = 0; k < n; k++) sum[j][k] += y[j] * x[k];
 }
 
-/* Computes the gradient of m x n weights of a tap over images from .. to - 1; co, ci: first channels in y and x. */
+/* Computes the gradient of m x n weights of a tap, from (co, ci) on. Sums images from .. to - 1. */
 static void weights_of_tap(const dg_group_args *a, real sum[LANES][LANES], int tap, int from, int to, int co, int ci,
                            int m, int n)
 {

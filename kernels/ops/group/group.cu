@@ -1,11 +1,11 @@
-/* Grouped convolution with stride 1: forward, data gradient, weight gradient. real: type of the values. Forward and
- * data gradient: one thread per result. Shared memory: none. Registers: 32 to 40.
- * Bound by: loads, which neighbouring threads of a group share in L1.
- * Weight gradient: a block per output channel, tap and 16 input channels; 16 threads per input channel sum every 16th
- * pixel. Shared memory: 256 sums. Registers: 46. Bound by: the loads */
+/* Grouped convolution with stride 1: forward, data gradient, weight gradient.
+ * Forward and data gradient: one thread per result. Shared memory: none. Registers: 32 to 40.
+ * Weight gradient: one block per output channel, tap and 16 input channels. A thread sums every 16th pixel. Shared
+ * memory: 256 sums. Registers: 46.
+ * Bound by: loads */
 #include "kernels/dev/cuda.cuh"
 
-/* adjoint: true for the data gradient, whose result pixel p reads y at p - (k - P). */
+/* If `adjoint` is set, computes the data gradient: tap k of result pixel p reads y at p - (k - P). */
 template <class real, bool adjoint> static __global__ void group_kernel(const dg_group_args a, int64_t count)
 {
     const int64_t i = dg_thread();

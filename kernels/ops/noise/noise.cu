@@ -1,6 +1,6 @@
-/* Random latents z, from cuRAND's Philox. real: type of z.
+/* Random latents z, from cuRAND's Philox.
  * Thread tile: 4 normal numbers. Shared memory: none. Registers: 22.
- * Bound by: the launch (a few thousand numbers per step), then the instructions of Philox and Box-Muller */
+ * Bound by: the launch, because a step has only a few thousand numbers */
 #define DEV_RANDOM
 #include "kernels/dev/cuda.cuh"
 

@@ -1,10 +1,10 @@
 /* Sums over the columns of a tensor, for batch norm and the gradient of a bias.
  *
- * A tensor is a table of rows (pixels) by C columns (channels), in groups of rows. A block sums `lanes` adjacent packs
- * of n channels over a chunk of rows. Thread slot * lanes + lane adds rows slot, slot + slots, ... of the chunk, so
- * that a warp reads contiguous memory. A thread adds a run of a few rows in type real, and adds the sums of its runs in
- * double. Sums over a chunk are finished in shared memory by a tree and stored to scratch in double. One warp per
- * channel merges the sums in the order of the chunks. Chunks and trees depend on the shape and the block size only. */
+ * A tensor has rows (pixels) and C columns (channels). Rows are divided into groups, and groups into chunks. A block
+ * sums `lanes` adjacent packs of n channels over a chunk. Thread slot * lanes + lane adds rows slot, slot + slots, ...
+ * of the chunk, so that a warp reads contiguous memory. A thread adds runs of a few rows in type real, and adds the
+ * runs in double. A tree adds the sums of the threads in shared memory. One warp per channel merges the sums of the
+ * chunks. The order of additions depends only on the shape and the block size. */
 #ifndef DG_COLUMNS_CUH
 #define DG_COLUMNS_CUH
 
@@ -16,13 +16,13 @@ extern "C" {
 typedef struct {
     int C, groups;
     int64_t rows;
-    int chunk, chunks; /* rows per chunk (the last may have fewer), chunks per group */
+    int chunk, chunks; /* number of rows per chunk, and of chunks per group */
     int lanes, slots;
 } columns;
 
 static constexpr int MAX_BLOCK = 512, WARP = 32;
 static constexpr int MERGE_WARPS = 4, MERGE_BLOCK = MERGE_WARPS * WARP;
-static constexpr int RUN = 8; /* rows per run; only sums of runs use double, which is slow on most GPUs */
+static constexpr int RUN = 8; /* rows per run; a run avoids double, which is slow on most GPUs */
 
 static inline columns columns_of(int N, int H, int W, int C, int groups, int n, int block)
 {
@@ -43,7 +43,7 @@ static inline dim3 grid_of(const columns *s, int n)
     return dim3((unsigned)dg_div_up(s->C, s->lanes * n), (unsigned)s->chunks, (unsigned)s->groups);
 }
 
-/* c, row: this thread's first channel and row. end: end of the chunk's rows. at: index of the first value. */
+/* c, row: this thread's first channel and row. at: index of its first value. end: the chunk's last row + 1. */
 typedef struct {
     int lane, slot, c;
     int64_t row, end, at, step;
@@ -63,7 +63,8 @@ static __device__ __forceinline__ place place_of(const columns &s, int n)
     return p;
 }
 
-/* Computes m sums over this thread's rows. add(at, run) adds the row's values at index `at` to the m sums `run`. */
+/* Adds m sums over this thread's rows to `all`. add(at, run) adds one row, which starts at index `at`, to the m sums
+ * `run`. */
 template <class real, int m, class F>
 static __device__ __forceinline__ void sum_rows(double (&all)[m], const columns &s, const place &p, const F &add)
 {
@@ -75,7 +76,7 @@ static __device__ __forceinline__ void sum_rows(double (&all)[m], const columns 
     }
 }
 
-/* Adds the m sums of all slots by a tree; slot 0 holds the results. upper: shared memory for m rows. */
+/* Adds the m sums of all slots by a tree. Slot 0 gets the results. `upper`: shared memory. */
 template <int m>
 static __device__ __forceinline__ void sum_slots(double (&sums)[m], const columns &s, const place &p,
                                                  double (*upper)[MAX_BLOCK / 2])

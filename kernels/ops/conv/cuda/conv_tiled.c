@@ -38,7 +38,8 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     return why ? why : dg_conv_check_split(t, most_parts(op->kind, &a), op->kind == DG_OP_conv_dx ? a.S * a.S : 1);
 }
 
-/* Returns the parts of a sum of `steps` steps, for about 256 blocks in total and at least `least` steps per part. */
+/* Returns the number of parts of a sum of `steps` steps. The aim is 256 blocks in total, with at least `least` steps
+ * per part. */
 static int split_of(int blocks, int steps, int least)
 {
     int split = 1;
@@ -75,7 +76,6 @@ static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
     if (kind == DG_OP_conv_dw && t->split > a->N) t->split = a->N < 1 ? 1 : a->N;
 }
 
-/* Counts the work of whole tiles of results. Each block computes one part of the sum. */
 static void work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args flat = dg_conv_flat(&op->u.conv);

@@ -1,22 +1,24 @@
-/* Convolution as an implicit GEMM in fp32: the loaders find the elements of the patch matrix in x or y. Channels are
- * innermost, so that every copy is 16 bytes. Copies store zeros for taps in the padding and for values past a tile's
- * end. In the forward pass, M = pixels of y, N = Co, K = taps x Ci. In the data gradient, output (iy, ix) belongs to
- * phase ((iy+P) % S, (ix+P) % S) and uses the taps with (ky % S, kx % S) equal to the phase. For each phase, M = pixels
- * of x, N = Ci, K = taps of the phase x Co. In the weight gradient, M = Co, N = taps x Ci, K = pixels of the images of
- * one split. If split > 1, K (weight gradient: the batch) is divided into parts, stored in scratch memory and added in
- * order. Tile: 32x32 to 128x128 results (conv_tiles.h), 16 terms of the sum per stage, 2 to 4 stages.
+/* Variant tiled: convolution as an implicit GEMM in fp32. Loaders find the elements of the patch matrix in x or y. Each
+ * copy has 16 bytes, because channels are innermost. Copies store zeros for padding and for values past a tile's end.
+ * Forward: M = pixels of y, N = Co, K = taps x Ci.
+ * Data gradient, per phase: M = pixels of x, N = Ci, K = taps of the phase x Co. Output (iy, ix) belongs to phase
+ * ((iy+P) % S, (ix+P) % S). Its taps have (ky % S, kx % S) equal to the phase.
+ * Weight gradient: M = Co, N = taps x Ci, K = pixels of y.
+ * If split > 1, K is divided into parts, which are stored in scratch memory and added in order. In a weight gradient, a
+ * part is a range of images.
+ * Tile: 32x32 to 128x128 results (conv_tiles.h), 16 terms of the sum per stage, 2 to 4 stages.
  * Shared memory: 4 to 20 KB per stage.
  * Registers: 72 to 168.
  * Bound by: fp32 multiply-adds.
- * Loaders have the template parameters B (rows or columns of the tile), NT (threads of the block) and DIR (order of
- * taps, 1 or -1). Kernels have the template parameter G, the dg_gemm (gemm.cuh). */
+ * Template parameters: B is the number of rows or columns of a loader's tile, NT the threads per block, DIR the order
+ * of taps (1 or -1), and G the dg_gemm (gemm.cuh). */
 #include "kernels/ops/conv/cuda/conv.cuh"
 #include "kernels/ops/conv/cuda/gemm.cuh"
 
 static constexpr int BK = DG_TILED_K, NOWHERE = -(1 << 30);
 
-/* Computes n / d exactly, for 0 <= n < 2^31, by a multiplication; Granlund & Montgomery 1994, "Division by invariant
- * integers using multiplication", theorem 4.2. */
+/* Divides n by d exactly, for 0 <= n < 2^31, by a multiplication. Source: Granlund & Montgomery 1994, "Division by
+ * invariant integers using multiplication", theorem 4.2. */
 typedef struct {
     unsigned factor, shift;
     int d;
@@ -35,8 +37,8 @@ static __device__ __forceinline__ int divide(int n, const divider &v)
     return (int)(((uint64_t)(unsigned)n * v.factor) >> v.shift);
 }
 
-/* Loads rows of pixels, k = taps x channels of one tensor (H, W, C). Row r starts at pixel (y, x); tap (ty, tx) reads
- * pixel (y + DIR * ty, x + DIR * tx). */
+/* Loads rows of pixels of a tensor (H, W, C); k runs over taps x channels. Tap (ty, tx) of the row that starts at pixel
+ * (y, x) reads pixel (y + DIR * ty, x + DIR * tx). */
 template <int B, int NT, int DIR> struct pixel_rows {
     static constexpr int packs = BK / 4, passes = B * packs / NT, rows = NT / packs;
     const float *from;
@@ -79,7 +81,7 @@ template <int B, int NT, int DIR> struct pixel_rows {
     }
 };
 
-/* Loads rows of w for the forward pass: n = co, k = taps x Ci, contiguous. */
+/* Loads rows of w for the forward pass: n is co, and k runs over taps x Ci. */
 template <int B, int NT> struct weight_rows {
     static constexpr int packs = BK / 4, passes = B * packs / NT, rows = NT / packs;
     const float *w;
@@ -110,7 +112,7 @@ template <int B, int NT> struct weight_rows {
     }
 };
 
-/* Loads columns of w for the data gradient: k = (tap of the phase, co), n = ci. */
+/* Loads columns of w for the data gradient: n is ci, and k runs over taps of the phase x Co. */
 template <int B, int NT> struct weight_columns {
     static constexpr int packs = B / 4, rows = NT / packs, passes = BK / rows;
     const float *w;
@@ -146,7 +148,7 @@ template <int B, int NT> struct weight_columns {
     }
 };
 
-/* Loads columns of y for the weight gradient: k = pixels, m = co. */
+/* Loads columns of y for the weight gradient: m is co, and k runs over pixels. */
 template <int B, int NT> struct y_columns {
     static constexpr int packs = B / 4, rows = NT / packs, passes = BK / rows;
     const float *y;
@@ -171,7 +173,7 @@ template <int B, int NT> struct y_columns {
     }
 };
 
-/* Loads columns of patches of x for the weight gradient: k = pixels of y, n = (tap, ci). */
+/* Loads columns of patches of x for the weight gradient: n is (tap, ci), and k runs over pixels of y. */
 template <int B, int NT> struct patch_columns {
     static constexpr int packs = B / 4, rows = NT / packs, passes = BK / rows;
     const float *x;
@@ -203,8 +205,7 @@ template <int B, int NT> struct patch_columns {
     }
 };
 
-/* Returns the first step of part `part` of a sum of `all` steps that is divided into `parts` parts. */
-
+/* Returns the first step of a part, if `all` steps are divided into `parts` parts. */
 static __device__ __forceinline__ int share(int all, int part, int parts) { return (int)((int64_t)all * part / parts); }
 
 /* For large tiles, limits registers so that two blocks of 256 threads or three smaller blocks fit an SM. */
@@ -242,8 +243,8 @@ static __global__ void DG_BOUNDS(G) fwd_kernel(const dg_conv_args a, float *out,
     }
 }
 
-/* One axis of a phase: `count` outputs start, start + S, ...; the first tap of the first output reads input
- * `origin`. */
+/* Along one axis, a phase has the outputs start, start + S, ... (`count` outputs). The first tap of the first output
+ * reads input `origin`. */
 typedef struct {
     int start, count, origin, taps;
 } axis;

@@ -1,16 +1,15 @@
-/* Inner loop of the tiled convolutions: a block's tile of C = A * B in fp32. Asynchronous copies bring operands to
- * shared memory some steps ahead; a thread keeps a TM x TN tile in registers.
+/* Inner loop of the tiled convolutions: a block's tile of C = A * B in fp32. Asynchronous copies load operands to
+ * shared memory stages - 1 steps ahead. A thread keeps TM x TN results in registers.
  *
- * Operands have equal layouts in shared and global memory, so that every copy has 16 bytes. The copies fill padding
- * with zeros. Layout by rows is [BM][BK + 4], with k innermost; layout by columns is [BK][BM], with m innermost. If A
- * is stored by rows, a thread computes rows m = i * (BM/TM) + ty. Neighbouring threads then read neighbouring rows, 20
- * words apart, without bank conflicts. If A is stored by columns, a thread computes groups of four adjacent rows m. */
+ * An operand has the same innermost dimension in shared and global memory, so that every copy has 16 bytes. An operand
+ * stored by rows has layout [BM][BK + 4]. Neighbouring threads read neighbouring rows, 20 words apart, without bank
+ * conflicts. An operand stored by columns has layout [BK][BM]. A thread reads groups of four adjacent m. */
 #ifndef DG_GEMM_CUH
 #define DG_GEMM_CUH
 
 #include "kernels/ops/conv/cuda/conv.cuh"
 
-/* One operand. B, T: extent in m (or n) of a block's and a thread's tile; BK: k per stage; BY_ROWS: k is innermost. */
+/* One operand: B values of m (or n) per block, T per thread, and BK values of k per stage. BY_ROWS: k is innermost. */
 template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
     static constexpr int words = BY_ROWS ? B * (BK + DG_TILED_PAD) : BK * B;
     static constexpr int line = BY_ROWS ? BK + DG_TILED_PAD : B;
@@ -23,11 +22,13 @@ template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
     }
 };
 
-/* BM x BN: results per block; BK: k per stage; TM x TN: results per thread; A_ROWS, B_ROWS: layouts (dg_side). */
+/* A block computes BM x BN results, a thread TM x TN results. A stage has BK values of k. A_ROWS and B_ROWS are BY_ROWS
+ * of the operands. */
 template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS> struct dg_gemm {
     static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_;
     static constexpr int NT = (BM / TM) * (BN / TN);
-    /* KS: values of k per iteration. UNROLL: unroll factor of the loop over k. Larger values spill registers. */
+    /* KS values of k are multiplied per iteration. UNROLL is the unroll factor of the loop over k. Larger values spill
+     * registers. */
     static constexpr int KS = TM * TN >= 64 && A_ROWS != B_ROWS ? 2 : 4, UNROLL = TM * TN <= 16 ? BK / KS : 1;
     typedef dg_side<BM, TM, BK, A_ROWS> A;
     typedef dg_side<BN, TN, BK, B_ROWS> B;
@@ -43,8 +44,7 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
     static_assert(NT % 32 == 0 && (BN / TN) % 8 == 0 && (BM / TM) % 4 == 0,
                   "the threads of a tile must form warps of 4 x 8 threads");
 
-    /* This thread's position in the tile. A warp is 4 x 8 threads, which read eight different addresses of one operand
-     * and four of the other operand, without bank conflicts. */
+    /* This thread's position in the tile. A warp is 4 x 8 threads, to avoid bank conflicts. */
     static __device__ __forceinline__ void place(int *ty, int *tx)
     {
         constexpr int across = (BN / TN) / 8;
@@ -53,8 +53,6 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
         *ty = warp / across * 4 + lane / 8;
     }
 
-    /* Multiplies a stage, KS values of k at a time. A load reads KS values of k (operand stored by rows) or four values
-     * of one k (operand stored by columns). */
     static __device__ __forceinline__ void multiply(float (&acc)[TM][TN], const float *a, const float *b, int ty,
                                                     int tx)
     {
@@ -102,8 +100,8 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
         }
     }
 
-    /* Sets acc to the sum of the products of steps first .. last - 1. `load(tile)` of a loader is called once per step,
-     * in order, and starts the copies of the next step. Dynamic shared memory: stages * stage_bytes, 2 to 4 stages. */
+    /* Adds the products of `steps` steps to acc. A loader's `load(tile)` is called once per step, in order, and starts
+     * asynchronous copies. The dynamic shared memory has stages * stage_bytes, for 2 to 4 stages. */
     template <class LoadA, class LoadB>
     static __device__ __forceinline__ void run(float (&acc)[TM][TN], LoadA &load_a, LoadB &load_b, int steps,
                                                int stages)

@@ -1,7 +1,7 @@
-/* 3x3 and 1x1 convolutions on tensor cores: conv_mma_odd_job.cuh and conv_mma_odd_dw.cuh. A 3x3 kernel with stride 2
- * and pad 1 runs as a 4x4 kernel with a last row and column of zeros: 16 products instead of 9. The weights are widened
- * into scratch memory. For weight gradients, the kernel that adds the parts drops the additional taps. Thread tile of
- * the copies: four values. Shared memory: none. Registers: 22 and 32. Bound by: memory */
+/* 3x3 and 1x1 convolutions on tensor cores (conv_mma_odd_job.cuh, conv_mma_odd_dw.cuh). A 3x3 kernel with stride 2 and
+ * pad 1 runs as a 4x4 kernel whose last row and column are zero. widen_kernel() copies such weights to scratch memory.
+ * narrow_kernel() adds the parts of a weight gradient and drops the additional taps.
+ * Thread tile: four values. Shared memory: none. Registers: 22 and 32. Bound by: memory */
 #include "kernels/ops/conv/sm80/conv_mma_odd_dw.cuh"
 
 /* `to` has shape (Co, 4, 4, Ci), `quads` times four values. */
@@ -14,7 +14,7 @@ static __global__ void widen_kernel(float *to, const float *w, int quads, int Ci
     dg_store<4>(to + (size_t)i * 4, v);
 }
 
-/* `w` has shape (Co, 3, 3, Ci), `quads` times four values; `part` has `parts` tensors (Co, 4, 4, Ci) to add. */
+/* `w` has shape (Co, 3, 3, Ci), `quads` times four values. `part` has `parts` tensors (Co, 4, 4, Ci) to add. */
 static __global__ void narrow_kernel(float *w, const float *part, int quads, int Ci, int parts)
 {
     const int i = (int)dg_thread(), wide = Ci / 4, tap = i / wide % 9, co = i / wide / 9;

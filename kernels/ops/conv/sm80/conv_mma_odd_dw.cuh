@@ -1,6 +1,6 @@
-/* Weight gradient of 3x3 (stride 1) and 1x1 kernels (any stride) on tensor cores: the loop and products of
- * conv_mma_dw.cuh with other tiles. K = 3: nine warps sum one tap each. Three more warps only load values, so that each
- * thread holds fewer values. K = 1: a piece is consecutive positions, as in conv_mma_odd_job.cuh.
+/* Tiles for the weight gradient of 3x3 (stride 1) and 1x1 kernels on tensor cores; conv_mma_dw.cuh has the products. If
+ * K = 3, nine warps sum one tap each. Three more warps only load values, so that each thread holds fewer values. If K =
+ * 1, a piece is consecutive positions, as in conv_mma_odd_job.cuh.
  * Tile: 64 channels of y x 9 taps x 32 channels of x (K = 3), or 128 x 128 channels (K = 1).
  * Shared memory: 35 KB (K = 3) or 68 KB (K = 1).
  * Registers: 162 (K = 3) or 212 (K = 1).

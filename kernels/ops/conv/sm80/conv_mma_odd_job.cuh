@@ -1,13 +1,10 @@
-/* 3x3 convolutions with stride 1 and 1x1 convolutions (any stride, no pad) on tensor cores, by warps: forward and data
- * gradient. At stride 1, the data gradient is a forward pass with reversed taps and transposed weights. The main loop
- * is dg_mma_run of conv_mma.cuh. Template parameter G: a dg_odd_tile.
+/* Forward passes and data gradients on tensor cores: 3x3 with stride 1, and 1x1 with any stride and no pad. At stride
+ * 1, the data gradient is a forward pass with reversed taps and transposed weights. Template parameter G: a
+ * dg_odd_tile.
  *
- * K = 3: a cell has 4x4 positions in all maps, because cells of this size waste the least work in maps of 7x7 or 14x14.
- * Loading the pixels around each cell costs little compared with loading the weights. Weights are loaded in groups of
- * three taps.
- * K = 1: a piece is 64 consecutive positions, which may span rows and images. A step multiplies up to four pairs of
- * planes. The stride determines only which pixel a position reads. The data gradient also writes the
- * zeros between pixels.
+ * If K = 3, cells are 4x4 in all maps, because such cells waste the least work in maps of 7x7 or 14x14. Weights are
+ * loaded in groups of three taps. If K = 1, a piece is 64 consecutive positions, which may span rows and images. A step
+ * multiplies up to four pairs of planes. With a stride, the data gradient also writes the zeros between pixels.
  * Tile: 128 positions x 64 channels (K = 3), or 128 positions x 128 channels (K = 1).
  * Shared memory: 34 KB (K = 3) or 70 KB (K = 1).
  * Registers: 176 to 196.
@@ -17,7 +14,7 @@
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
-/* For K = 1: a piece has POSITIONS cells of one position each; a patch has PIECES pieces. */
+/* For K = 1, a piece has POSITIONS cells of one position each. A patch has PIECES pieces. */
 template <int POSITIONS> struct dg_run {
     static constexpr int side = 1, cells = POSITIONS;
     static __device__ __forceinline__ int cell(int p) { return p; }
@@ -35,7 +32,7 @@ template <int POSITIONS, int PIECES, int PLANES_> struct dg_runs {
     static __device__ __forceinline__ constexpr int of_tap(int, int) { return 0; }
 };
 
-/* K: side of the kernel; BACK: the data gradient. */
+/* K: side of the kernel. BACK: tile of a data gradient. */
 template <int K_, bool BACK> struct dg_odd_tile {
     typedef dg_mma_bf16 E;
     static constexpr bool back = BACK;
@@ -204,8 +201,7 @@ template <class G> struct dg_odd_job {
         }
     }
 
-    /* `column()`: first column of the warp's results in the tile. `result()`: the tensor offset of the position in the
-     * warp's row i * 8 + lane / 4, or -1 if the position is outside of the map. */
+    /* column() and result() are as in dg_fwd_job (conv_mma_fwd.cuh). */
     static __device__ __forceinline__ int column() { return (int)threadIdx.x / 32 % G::across * 32; }
     static __device__ __forceinline__ int piece() { return (int)threadIdx.x / 32 / G::across; }
     static __device__ __forceinline__ int result(const dg_conv_args &a, const dg_cell *cell, const dg_maps &to, int i)
@@ -219,7 +215,8 @@ template <class G> struct dg_odd_job {
     }
 };
 
-/* Stores zeros below and to the right of the pixel at `at` (1x1 kernels), for the lane's channels from n on. */
+/* For 1x1 kernels with a stride, stores zeros below and to the right of the pixel at `at`. The zeros are in the lane's
+ * channels, from n on. */
 static __device__ __forceinline__ void dg_odd_zeros(float *out, const dg_maps &to, int stride, int at, int n)
 {
     const int pixel = at / to.channels, col = pixel % to.cols, row = pixel / to.cols % to.rows;

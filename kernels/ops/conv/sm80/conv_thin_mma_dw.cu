@@ -1,4 +1,4 @@
-/* Unfused weight gradient of images on tensor cores. Template parameters: E, arithmetic (mma.cuh); CI, channels of x.
+/* Unfused weight gradient of images on tensor cores. CI: channels of x.
  * Tile: 4 x 32 pixels x 32 channels of y, 16 taps x CI channels of x.
  * Shared memory: 19 KB (CI = 1) or 24 KB (CI = 3).
  * Registers: 73 (CI = 1) or 124 (CI = 3).

@@ -1,4 +1,4 @@
-/* Convolutions on Hopper's warpgroups: the tiles of conv_mma_fwd.cuh and conv_mma_dx.cuh, the products of wgmma.cuh. */
+/* Convolutions by warpgroups (Hopper): the kernels of conv_mma_plain.cuh with the products of wgmma.cuh. */
 #include "kernels/dev/wgmma.cuh"
 
 #include "kernels/ops/conv/cuda/conv_mma_plain.cuh"
