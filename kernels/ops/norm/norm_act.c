@@ -41,7 +41,7 @@ void DG_CPU(dg_cpu_norm_act)(const dg_norm_act_args *a, const dg_tune *tune)
         for (int c0 = 0; c0 < s.C; c0 += s.width) {
             int width = s.C - c0 < s.width ? s.C - c0 : s.width, group = -1;
             affine f;
-            /* Rows are processed in reverse, because the last rows of the previous op are still cached. */
+            /* Chunks are processed in reverse order, because the last chunks of the previous op are still cached. */
             for (int k = hi - 1; k >= lo; k--) {
                 if (group != k / s.chunks) spread_affine(&f, a, group = k / s.chunks, c0, width, s.tile);
                 const int64_t at = start_of(&s, k) + c0;
@@ -80,8 +80,8 @@ static void chunk_gradient(double *sum_g, double *sum_gx, const real *dy, const 
     fold(sum_gx, sx, width, tile);
 }
 
-/* Computes dgamma and dbeta from the chunks' sums. Also computes the two numbers per group and channel that the second
- * pass subtracts: mean(g) and rstd * mean(g * xhat). */
+/* Computes dgamma and dbeta from the chunks' sums. `finals` gets mean(g) and rstd * mean(g * xhat) per group and
+ * channel, for the second pass. */
 static void merge_gradient(const dg_norm_act_args *a, const split *s, double *finals, int c, int n)
 {
     const real *rstd = a->rstd;

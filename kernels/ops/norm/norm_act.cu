@@ -1,19 +1,19 @@
-/* Batch norm with an activation: statistics, forward, backward. Sums: see columns.cuh. real: type of the values.
- * Tile: for statistics and gradients, a chunk of rows (norm_chunks.h) x at most 32 lanes; for elementwise kernels, n
- *   values per thread (1, or 16 bytes).
+/* Batch norm with an activation: statistics, forward, backward. Sums: see columns.cuh.
+ * Tile of sums: a chunk of rows (norm_chunks.h) x at most 32 lanes. Thread tile of elementwise kernels: 1 or 4 values.
  * Shared memory: 16 KB for sums (fp64: 4 KB), none for elementwise kernels.
  * Registers: sums 32 to 64, merging 56 to 72, elementwise 37 to 56.
  * Bound by: memory; merging by latency */
 #include "kernels/ops/norm/columns.cuh"
 
-/* Returns the address of a chunk's first sum for channel 0. The second sum of a channel is C numbers later. */
+/* Returns the sums of a chunk in scratch memory: the first sum of all C channels, then the second sum of all C
+ * channels. */
 static __device__ __forceinline__ double *part_of(void *scratch, const columns &s, int group, int chunk)
 {
     return (double *)scratch + 2 * ((int64_t)group * s.chunks + chunk) * s.C;
 }
 
-/* Computes the mean and the sum of squared deviations of a chunk. Deviations are taken from the chunk's first row,
- * which is close to the mean and so limits cancellation. */
+/* Computes the mean and the sum of squared deviations of a chunk. Sums are relative to the chunk's first row, to limit
+ * cancellation. */
 template <class real>
 static __global__ void __launch_bounds__(MAX_BLOCK)
     stats_kernel(void *scratch, const real *x, const columns s, int width)
@@ -45,7 +45,8 @@ static __global__ void __launch_bounds__(MAX_BLOCK)
     });
 }
 
-/* The statistics of a set of rows. join() merges two sets (Chan, Golub & LeVeque 1983, eq. 2.1). */
+/* Statistics of a set of rows; m2 is the sum of squared deviations. join() merges two sets (Chan, Golub & LeVeque 1983,
+ * eq. 2.1). */
 typedef struct {
     double rows, mean, m2;
 } moments;
@@ -173,8 +174,8 @@ static __global__ void __launch_bounds__(MAX_BLOCK)
     });
 }
 
-/* Computes dgamma and dbeta from the chunks' sums. For the second pass, also stores mean(g) and rstd * mean(g * xhat)
- * per group and channel in scratch memory, after the chunks' sums. */
+/* Computes dgamma and dbeta from the chunks' sums. Also stores mean(g) and rstd * mean(g * xhat) per group and channel
+ * in scratch memory, for the second pass. */
 template <class real>
 static __global__ void __launch_bounds__(MERGE_BLOCK) gradient_merge_kernel(const dg_norm_act_args a, const columns s)
 {

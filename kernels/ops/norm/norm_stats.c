@@ -66,7 +66,7 @@ static void chunk_stats(double *restrict mean, double *restrict m2, const real *
     }
 }
 
-/* Computes mean and sum of squared deviations of n channels of group g (Chan, Golub & LeVeque 1983, eq. 2.1). */
+/* Merges the statistics of the chunks of group g, for n channels (Chan, Golub & LeVeque 1983, eq. 2.1). */
 static void merge_stats(double *restrict mean, double *restrict m2, const split *s, void *scratch, int g, int c, int n)
 {
     double rows = 0;

@@ -1,9 +1,8 @@
-/* Traversal of a tensor by the batch norm and bias kernels (norm_stats.c, norm_act.c, bias.c).
+/* Traversal of tensors by the CPU kernels of batch norm and of bias.
  *
- * A tensor is divided into chunks of rows (a row: the C channels of one pixel) that stay cached between two passes.
- * Each chunk stores its sums per channel, which are merged in the order of the chunks, in double. Inside a chunk,
- * several rows form a tile of about TILE numbers in which lane i has channel i % C. Therefore three channels vectorise
- * as well as 256, and a lane adds only a few dozen numbers. */
+ * A row has the C channels of one pixel. A chunk has as many rows as stay cached between two passes. The sums of the
+ * chunks are merged per channel in double, in the order of the chunks. Several rows of a chunk form a tile of about
+ * TILE numbers, in which lane i has channel i % C. So few channels vectorise as well as many channels. */
 #ifndef DG_NORM_TILES_H
 #define DG_NORM_TILES_H
 
@@ -36,13 +35,13 @@ INLINE int64_t rows_of(const split *s, int chunk)
     return left < s->chunk ? left : s->chunk;
 }
 
-/* Returns the index of the first element of chunk `chunk`, counted over all groups. */
+/* Returns the index of a chunk's first element. Chunks are counted over all groups. */
 INLINE int64_t start_of(const split *s, int chunk)
 {
     return ((int64_t)(chunk / s->chunks) * s->rows + (int64_t)(chunk % s->chunks) * s->chunk) * s->C;
 }
 
-/* Sets the range *lo to *hi - 1 of chunks that the calling thread processes in every pass of an op. */
+/* Sets *lo and *hi: in every pass of an op, the calling thread processes chunks *lo .. *hi - 1. */
 INLINE void share_of(const split *s, int *lo, int *hi)
 {
     int64_t n = (int64_t)s->groups * s->chunks, me = omp_get_thread_num(), all = omp_get_num_threads();
@@ -55,9 +54,9 @@ INLINE double *sums_of(void *scratch, const split *s, int chunk)
     return (double *)scratch + 2 * (int64_t)chunk * s->C;
 }
 
-/* Loops process AHEAD tiles at once, so that a lane's sums and coefficients are loaded once for all these tiles. The
- * remaining tiles are processed one by one. TILES evaluates `call` once per group of `many` tiles. r: first row of the
- * group; n: number of lanes per tile. */
+/* Evaluates `call` for AHEAD tiles at a time, so that a lane's sums and coefficients are loaded once for these tiles.
+ * The remaining tiles follow one by one. In `call`, `many` is the number of tiles, r the first row, and n the number of
+ * lanes per tile. */
 enum { AHEAD = 4 };
 #define TILES(rows, tile, width, call)                                        \
     do {                                                                      \
@@ -74,14 +73,13 @@ enum { AHEAD = 4 };
         }                                                                     \
     } while (0)
 
-/* out[j * width + c] = value[c] */
 INLINE void spread(real *restrict out, const real *restrict value, int width, int tile)
 {
     for (int j = 0; j < tile; j++)
         for (int c = 0; c < width; c++) out[j * width + c] = value[c];
 }
 
-/* sum[c] = sum of the lanes of channel c */
+/* Adds the lanes of each channel. */
 INLINE void fold(double *restrict sum, const real *restrict lane, int width, int tile)
 {
     for (int c = 0; c < width; c++) sum[c] = (double)lane[c];

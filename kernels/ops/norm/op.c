@@ -39,8 +39,9 @@ static double act_limit(const dg_op_values *v, const dg_check_operand *o, size_t
 
 static dg_err act_limits(const dg_op_values *v) { return dg_limits_each(v, act_limit); }
 
-/* Sums of the terms of dgamma and dbeta per channel and group. The activation's derivative jumps at z = gamma * xhat +
- * beta = 0, and rounding may change z's sign. `loose`, `loose_x`: possible errors of g and gx near the jump. */
+/* Sums of the magnitudes of the terms of dbeta (g) and of dgamma (gx), per group and channel. The activation's
+ * derivative jumps at z = gamma * xhat + beta = 0, where rounding may change the sign of z. `loose` and `loose_x` are
+ * the possible errors of g and gx near the jump. */
 typedef struct {
     double g, gx, loose, loose_x;
 } channel;
@@ -122,7 +123,7 @@ static const char *whole_groups(int N, int groups)
 static const char *stats_complete(dg_op *op) { return whole_groups(op->u.norm_stats.N, op->u.norm_stats.groups); }
 static const char *act_complete(dg_op *op) { return whole_groups(op->u.norm_act.N, op->u.norm_act.groups); }
 
-/* Bytes for two doubles per chunk and channel and, if `totals`, two more per group and channel. */
+/* Returns the bytes of two doubles per chunk and channel. With `totals`, adds two doubles per group and channel. */
 static size_t scratch(int N, int H, int W, int C, int groups, bool totals)
 {
     const int chunks = dg_norm_chunk_count((int64_t)(N / groups) * H * W);
@@ -149,7 +150,7 @@ static void stats_work(const dg_op *op, dg_type real, dg_work *w)
     w->kernels = 2;
 }
 
-/* Counts the work of batch statistics, and of a second pass that reads x and dy once more. */
+/* The second pass reads x and dy once more. */
 static void dx_work(const dg_op *op, dg_type real, dg_work *w)
 {
     const dg_norm_act_args *a = &op->u.norm_act;

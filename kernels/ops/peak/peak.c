@@ -12,8 +12,8 @@ enum { LANES = BYTES / (int)sizeof(real), CHAINS = 12 };
 typedef real vec __attribute__((vector_size(BYTES)));
 typedef real loose __attribute__((vector_size(BYTES), aligned(sizeof(real)), may_alias));
 
-/* Multiply-adds have a latency of 4 cycles, and 2 start per cycle; twelve chains hide this latency. Both constants stay
- * in registers. Each chain tends to 1, which avoids overflow and denormals. */
+/* Returns the number of floating-point operations. Twelve chains hide the latency of multiply-adds: 4 cycles, with 2
+ * started per cycle. Each chain tends to 1, which avoids overflow and denormals. */
 double DG_CPU(dg_cpu_fma)(int64_t loops, double *sink)
 {
     vec factor = {0}, rest = {0}, a0 = {0}, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11;
@@ -38,7 +38,7 @@ void DG_CPU(dg_cpu_triad)(void *out, const void *left, const void *right, int64_
     for (int64_t i = 0; i < n; i++) a[i] = b[i] + (real)0.5 * c[i];
 }
 
-/* Reads n numbers; their sum only keeps the compiler from removing the reads. */
+/* Reads n numbers. The result only keeps the compiler from removing the reads. */
 double DG_CPU(dg_cpu_read)(const void *in, int64_t n)
 {
     double total = 0;

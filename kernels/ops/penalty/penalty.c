@@ -1,4 +1,4 @@
-/* Ops of gradient penalties. Threads divide images or pieces of images. The number of pieces depends on the shape. */
+/* Ops of gradient penalties. Threads divide the images, or pieces of images. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/ops/penalty/penalty.h"
 
@@ -32,7 +32,7 @@ void DG_CPU(dg_cpu_mix)(const dg_mix_args *a, const dg_tune *tune)
 
 enum { LANES = 64 };
 
-/* Sums up to LANES channels over the pixels of an image. g: first of these channels. */
+/* Sums `lanes` channels, from g on, over the pixels of an image. */
 static void sum_pixels(real *out, const real *g, int pixels, int C, int lanes)
 {
     double sum[LANES] = {0};

@@ -1,8 +1,9 @@
-/* Ops of gradient penalties. real: type of the values. In fill and mix, a thread computes one value. Shared memory of
- * mix: 8 bytes (double: 16) for two scales, which two threads compute in double. Bound by: memory, with 4 bytes (fill)
- * and 12 bytes (mix) per value. In bias_dw, a block sums 32 channels of an image, and a thread sums every eighth pixel.
- * Shared memory: 2 KB of sums. Bound by: memory, with 4 bytes per value; the second kernel of bias_dw by latency. In
- * penalty, one block runs, and a thread sums a few dozen values. Bound by: latency. */
+/* Ops of gradient penalties.
+ * fill and mix: one value per thread. Shared memory of mix: two scales, which two threads compute in double. Bound by:
+ * memory, 4 bytes (fill) or 12 bytes (mix) per value.
+ * bias_dw: a block sums 32 channels of an image, and a thread sums every eighth pixel. Shared memory: 2 KB of sums.
+ * Bound by: memory, 4 bytes per value.
+ * penalty: one block. Bound by: latency. */
 #include "kernels/dev/cuda.cuh"
 extern "C" {
 #include "kernels/ops/penalty/penalty.h"
@@ -40,7 +41,7 @@ template <class real> void dg_cuda_mix(const dg_mix_args *a, const dg_tune *tune
 }
 DG_INSTANTIATE(mix, mix)
 
-/* grid dimensions: images x groups of LANES channels */
+/* Grid: images x groups of LANES channels. */
 template <class real> static __global__ void pixels_kernel(const dg_bias_dw_args a)
 {
     SHARED(double, part, [SLOTS][LANES]);

@@ -5,7 +5,7 @@
 #include "core/base/rng.h"
 #include "core/plan/ops.h"
 
-/* half: 0 for images before a->first, 1 for images from a->first on */
+/* half: 0 for images before a->first, else 1 */
 static inline DG_HD double dg_mix_scale(const dg_mix_args *a, const dg_step_state *state, int half)
 {
     return state->penalty[half] / (half ? a->N - a->first : a->first);

@@ -1,4 +1,4 @@
-/* Max and mean pooling and their gradients; the channels of a result pixel are processed together. */
+/* Max and mean pooling and their gradients. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -13,19 +13,19 @@
 /* A pixel of the result, with the window that it reads (forward) or the windows that contain it (gradient). */
 typedef struct {
     int64_t at;
-    int64_t from; /* index of the input's value (0, 0), possibly outside of the image */
+    int64_t from; /* index of the first value of the window (forward) or of the image (gradient) */
     int row, col;
     int y[2], x[2];
 } spot;
 
-/* Sets `out` to the range of a window's pixels that are inside the image; first: position of the window's pixel 0. */
+/* Along one axis, the window pixels out[0] .. out[1] - 1 are inside the image. `first`: position of window pixel 0. */
 INLINE void inside(int out[2], int first, int K, int n)
 {
     out[0] = first < 0 ? -first : 0;
     out[1] = first + K > n ? n - first : K;
 }
 
-/* Of n windows, out[0] .. out[1] - 1 contain pixel i. */
+/* Windows out[0] .. out[1] - 1, of n, contain pixel i. */
 INLINE void reaching(int out[2], int i, const dg_pool_args *a, int n)
 {
     const int last = (i + a->P) / a->S, first = i + a->P - a->K + 1;
@@ -63,7 +63,7 @@ INLINE void pixels(const dg_pool_args *a, int64_t row, int x0, int x1, each_spot
     }
 }
 
-/* Calls sweep(pool, row, known). For common window sizes, K and S of `known` are constants, so that loops unroll. */
+/* For common window sizes, calls `sweep` with constant K and S, so that loops unroll. */
 #define SIZE(kernel, step, a, row, sweep)         \
     if ((a)->K == (kernel) && (a)->S == (step)) { \
         dg_pool_args known = *(a);                \
@@ -81,7 +81,7 @@ INLINE void pixels(const dg_pool_args *a, int64_t row, int x0, int x1, each_spot
         sweep(a, row, false);                            \
     }
 
-/* Vectors of eight channels. Values and integers have equal widths, so that one mask selects from both types. */
+/* Vectors of eight channels. Integers are as wide as values, so that one mask selects from both types. */
 enum { LANES = 8 };
 #if DG_FP == 64
 typedef int64_t number;
@@ -90,10 +90,11 @@ typedef int32_t number;
 #endif
 typedef real values __attribute__((vector_size(LANES * sizeof(real))));
 typedef number numbers __attribute__((vector_size(LANES * sizeof(real))));
-typedef uint16_t halves __attribute__((vector_size(LANES * sizeof(uint16_t)))); /* gcc narrows faster in two steps */
+/* gcc narrows integers to bytes faster in two steps */
+typedef uint16_t halves __attribute__((vector_size(LANES * sizeof(uint16_t))));
 typedef uint8_t places __attribute__((vector_size(LANES)));
 
-/* The indices of eight channels are bytes of one integer, because gcc widens the bytes of a vector one by one. */
+/* Each lane masks its own byte of the loaded indices, because gcc widens the bytes of a vector one by one. */
 #if DG_FP == 64
 #define BYTE(k) ((number)(0xffull << 8 * (k)))
 static const numbers own = {BYTE(0), BYTE(1), BYTE(2), BYTE(3), BYTE(4), BYTE(5), BYTE(6), BYTE(7)};
@@ -150,7 +151,8 @@ INLINE void largest_windows(const dg_pool_args *a, int64_t row, bool known)
 }
 BY_SIZE(largest_row, largest_windows)
 
-/* Sums the contributions of the windows that contain a pixel to n of its channels, in the order of rows and columns. */
+/* Computes n channels of a pixel's gradient. The windows that contain the pixel are added in the order of rows and
+ * columns. */
 INLINE void told_of(const dg_pool_args *a, const spot *s, int c0, const int n)
 {
     values sum = {0};
@@ -179,8 +181,9 @@ INLINE void told(const dg_pool_args *a, const spot *s)
         for (int c = 0; c < a->C; c++) told_of(a, s, c, 1);
 }
 
-/* A cell is S x S pixels. At most R x R windows contain pixels of a cell; window (oy, ox) is the last. A cell_row
- * points to window (oy, 0) and to pixel (0, 0) of its cell; there[r]: row r of these windows exists. */
+/* A row of cells. Cell (oy, ox) has S x S pixels. At most R x R windows contain pixels of the cell; window (oy, ox) is
+ * the last. `dy` and `place` point to window (oy, 0), and `dx` points to the first pixel of cell (oy, 0). there[r]: row
+ * r of these rows of windows exists. */
 typedef struct {
     const real *dy;
     const uint8_t *place;
@@ -188,8 +191,8 @@ typedef struct {
     bool there[2];
 } cell_row;
 
-/* Computes eight channels of a cell whose window columns all exist. Each pixel adds its windows' contributions in
- * order; rows of windows that do not exist contribute nothing. */
+/* Computes eight channels of a cell. All columns of its windows must exist. Rows that do not exist contribute
+ * nothing. */
 INLINE void cell(const dg_pool_args *a, const cell_row *row, int64_t ox, int c, const int R)
 {
     values dy[4];
@@ -224,8 +227,8 @@ INLINE void single_pixels(const dg_pool_args *a, int64_t image, int y0, int y1, 
         pixels(a, image * a->H + y, x0 < 0 ? 0 : x0, x1 < a->W ? x1 : a->W, told);
 }
 
-/* Computes a row of cells (S x S pixels each). Computes pixels singly if a cell or a vector crosses the border, or if K
- * and S are not constants. Excess lanes of vectors with fewer than eight channels are overwritten later. */
+/* Computes a row of cells. Computes pixels singly near the border, or if K and S are not constants. With fewer than
+ * eight channels, excess lanes of a vector are overwritten later. */
 INLINE void cells(const dg_pool_args *a, int64_t row, bool known)
 {
     const int64_t image = row / cell_rows(a);
@@ -252,7 +255,7 @@ INLINE void cells(const dg_pool_args *a, int64_t row, bool known)
 
 BY_SIZE(largest_dx_row, cells)
 
-/* Computes the mean of a window of `in`, which is `width` wide; window pixels outside of the image count as 0. */
+/* Computes the mean of a window of `in`. Pixels outside of the image count as 0. `width`: columns of `in`. */
 static inline void mean(real *restrict out, const real *in, int width, const dg_pool_args *a, const spot *s)
 {
     const real all = (real)a->K * (real)a->K;

@@ -1,9 +1,9 @@
-/* Max and mean pooling and their gradients. real: type of the values.
- * Thread tile: n results (variant direct: 1; variant vector: 16 bytes of channels). Shared memory: none. Registers: 32
- * to 48. Bound by: memory; neighbouring threads read common pixels from L1 */
+/* Max and mean pooling and their gradients.
+ * Thread tile: 1 result (variant direct) or 4 channels (variant vector). Shared memory: none. Registers: 32 to 48.
+ * Bound by: memory; neighbouring threads read common pixels from L1 */
 #include "kernels/dev/cuda.cuh"
 
-/* The n results of thread number `thread`: their image, row, column and first channel in (N, rows, cols, C). */
+/* Image, row, column and first channel of a thread's n results in (N, rows, cols, C). */
 struct pool_at {
     int image, row, col, c;
 };
@@ -14,8 +14,8 @@ template <int n> static __device__ __forceinline__ pool_at pool_of(int64_t threa
     return {(int)(pixel / cols / rows), (int)(pixel / cols % rows), (int)(pixel % cols), (int)(thread % parts) * n};
 }
 
-/* Calls one() for each pixel of a window that is inside the image, in the order of rows and columns. Arguments of
- * one(): the pixel's index in (N, H, W, C) and its index in the window. */
+/* Calls one(i, k) for each window pixel inside the image, in the order of rows and columns. Pixel k of the window has
+ * index i in (N, H, W, C). */
 template <class each>
 static __device__ __forceinline__ void pool_window(const dg_pool_args &a, const pool_at &at, each one)
 {
@@ -27,8 +27,8 @@ static __device__ __forceinline__ void pool_window(const dg_pool_args &a, const 
         }
 }
 
-/* Calls one() for each window that contains a pixel, in the order of rows and columns. Arguments of one(): the index of
- * the window's result in (N, Ho, Wo, C) and the pixel's index in the window. */
+/* Calls one(i, k) for each window that contains pixel `at`, in the order of rows and columns. The window's result has
+ * index i in (N, Ho, Wo, C). The pixel has index k in the window. */
 template <class each>
 static __device__ __forceinline__ void pool_reaching(const dg_pool_args &a, const pool_at &at, each one)
 {

@@ -1,5 +1,5 @@
-/* Resampling by 2: rows of the result in parallel, channels in pieces that vectorise. For each result row, the columns
- * of its input rows are summed once, from left to right; `ring` has the last RING sums. */
+/* Resampling by 2. Threads divide the rows of the result. For each row, the columns of the input rows are summed once,
+ * from left to right. `ring` holds the last RING sums. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ INLINE line line_of(const dg_resample_args *a, int64_t image, int row, int H, in
     return (line){(const real *)a->x + (image * H + row) * W * a->C + c, a->C};
 }
 
-/* out = sum of column x over rows: four rows with weights 1 3 3 1, or two rows with weights 3 1. */
+/* Sums column x over two rows with weights 3 1 (up), or over four rows with weights 1 3 3 1. */
 INLINE void column(real *restrict out, const line *l, const bool up, int x, int W, int n)
 {
     if (x < 0 || x >= W) {

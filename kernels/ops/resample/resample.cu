@@ -1,6 +1,6 @@
-/* Resampling by 2. real: type of the values.
- * Thread tile: n results (variant direct: 1; variant vector: 16 bytes of channels). Shared memory: none. Registers: 28
- * to 36. Bound by: memory; neighbouring threads read common pixels from L1 */
+/* Resampling by 2.
+ * Thread tile: 1 result (variant direct) or 4 channels (variant vector). Shared memory: none. Registers: 28 to 36.
+ * Bound by: memory; neighbouring threads read common pixels from L1 */
 #include "kernels/dev/cuda.cuh"
 extern "C" {
 #include "kernels/ops/resample/resample.h"

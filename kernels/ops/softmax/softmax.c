@@ -3,11 +3,12 @@
 
 #include <math.h>
 
-/* ROWS: losses that are stored before they are added. MANY: min number of logits for which threads are faster. */
+/* ROWS: number of losses that are stored and then added in order. MANY: min number of logits for which several threads
+ * are faster. */
 enum { ROWS = 1024, MANY = 2048 };
 
-/* top: index of a row's first largest logit. others: sum of exp(logit - largest) over all other logits. `others`
- * excludes the largest logit, whose term is 1, so that small terms keep their precision. */
+/* top: index of the first of the largest logits. others: sum of exp(logit - largest) over all logits except `top`.
+ * Without the term of `top`, which is 1, small terms keep their precision. */
 typedef struct {
     int top;
     double largest, others;

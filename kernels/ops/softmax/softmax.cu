@@ -1,11 +1,11 @@
-/* Softmax and its cross entropy: three passes over the logits; the last block adds the losses of all rows in index
- * order, as the CPU does. real: type of logits.
+/* Softmax and its cross entropy, in three passes over the logits. The last block adds the losses in index order, as the
+ * CPU does.
  * Warp tile: a row, one logit per thread at a time. Shared memory: 2 KB. Registers: 58 (double: 62).
- * Bound by: exponentials in double; a few dozen rows by latency */
+ * Bound by: exponentials in double; with a few dozen rows, latency */
 #include "kernels/fused/fuse.cuh"
 
-/* top: index of a row's first largest logit. others: sum of exp(logit - largest) over all other logits. `others`
- * excludes the largest logit, whose term is 1, so that small terms keep their precision. */
+/* top: index of the first of the largest logits. others: sum of exp(logit - largest) over all logits except `top`.
+ * Without the term of `top`, which is 1, small terms keep their precision. */
 struct row_sum {
     double largest, others;
     int top;
@@ -30,7 +30,7 @@ template <class real> static __device__ __forceinline__ row_sum sum_of_row(const
         const int at = __shfl_xor_sync(0xffffffffu, s.top, d);
         if (its > best || (its == best && at < s.top)) best = its, s.top = at;
     }
-    /* with a NaN, threads may differ in the largest logit; the sum and the row are then NaN */
+    /* if a logit is NaN, threads may differ in `top`, but all results of the row are NaN */
     s.top = __shfl_sync(0xffffffffu, s.top, 0);
     s.largest = (double)__shfl_sync(0xffffffffu, best, 0);
     s.others = s.largest - s.largest;
@@ -70,7 +70,7 @@ static __device__ __forceinline__ void shares_of_row(const dg_softmax_args &a, i
     }
 }
 
-/* Adds the losses in the last block, and resets the counters of blocks and of correct rows to 0. */
+/* Called by the last block. Adds the losses of all rows and resets the counter of correct rows to 0. */
 static __device__ __forceinline__ void add_losses(const dg_softmax_args &a)
 {
     static constexpr int MOST = 256;

@@ -10,14 +10,15 @@
 
 static double values(const dg_op *op) { return (double)op->u.spectral.rows * op->u.spectral.cols; }
 
-/* Counts the products with W (two in a power iteration, else one), vector lengths, sigma, and a quotient per weight. */
+/* Counts the products with W (two in a power iteration, else one), the lengths of vectors, and a quotient per
+ * weight. */
 static double flops(const dg_op *op)
 {
     const dg_spectral_args *a = &op->u.spectral;
     return (a->iterate ? 5 : 3) * values(op) + 2.0 * a->rows + (a->iterate ? 3.0 * a->rows + 3.0 * a->cols : 0);
 }
 
-/* Counts a sum of products, and a product, a difference and a quotient per weight. */
+/* Counts five operations per weight: two for the sum of products, then a product, a difference and a quotient. */
 static double dw_flops(const dg_op *op) { return 5 * values(op) + op->u.spectral.rows; }
 
 /* Scratch memory stores W^T u and W v before they are divided by their lengths. */
@@ -67,7 +68,7 @@ static double length_behind(const dg_op_values *v, const dg_spectral_args *a)
 }
 
 /* Errors of the sums in double are relative to |W|. Normalising divides them by a length, which may be smaller than
- * |W|. The CPU rounds v and W v before their use; CUDA does not. */
+ * |W|. Unlike CUDA, the CPU rounds v and W v before it uses them. */
 static dg_err limits(const dg_op_values *v)
 {
     const dg_spectral_args *a = &v->op[0]->u.spectral;

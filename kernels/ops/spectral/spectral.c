@@ -7,7 +7,7 @@
  * PARTS: maximum number of parts of a sum over all weights. */
 enum { MANY = 1 << 15, COLUMNS = 256, PARTS = 64 };
 
-/* x = x / max(|x|, eps), in index order; returns |x|^2 / max(|x|, eps). */
+/* Divides x by max(|x|, eps), in index order. Returns |x|^2 / max(|x|, eps) of the previous x. */
 static double normalise(real *x, int n, double eps)
 {
     double squares = 0;

@@ -1,10 +1,9 @@
-/* Spectral norm of weights and its gradient. The kernels read W once per product and once for the division. Blocks that
- * need a common sum compute it separately, in equal order. Template parameter real: type of the values.
- * Tile: for W^T u, 32 columns per block, with rows divided among warps; for W v, a row per warp. Elementwise kernels
- *   are grid-stride loops.
+/* Spectral norm of weights and its gradient. W is read once per product and once for the division. If several blocks
+ * need a sum, each block computes the sum itself, in the same order.
+ * Tile: for W^T u, 32 columns per block, with rows divided among warps; for W v, one row per warp.
  * Shared memory: 8.3 KB of column sums for W^T u, 256 bytes of warp sums in the other kernels.
  * Registers: 28 to 46.
- * Bound by: memory, 4 bytes per weight and product, 8 bytes per weight for the quotient; latency with few weights */
+ * Bound by: memory; with few weights, latency */
 #include "kernels/ops/update/sweep.cuh"
 extern "C" {
 #include "kernels/ops/spectral/spectral.h"
@@ -12,7 +11,7 @@ extern "C" {
 
 static constexpr int WARP = 32, WARPS = 32; /* WARPS: maximum per block */
 
-/* Returns the sum over the block to every thread. A tree adds the lanes of a warp, and warps are added in order. */
+/* Returns the sum over the block to all threads. The order of additions is fixed. */
 static __device__ __forceinline__ double sum_of_block(double v)
 {
     SHARED(double, of_warp, [WARPS]);

@@ -1,4 +1,4 @@
-/* Number of parts into which a GPU divides the sum of op spectral_dw; it depends on the shape only. */
+/* Number of parts of the sum of op spectral_dw on a GPU. The number depends only on the shape. */
 #ifndef DG_SPECTRAL_H
 #define DG_SPECTRAL_H
 

@@ -1,7 +1,7 @@
-/* Optimizers over one network's flat weights; bound by memory. */
+/* Optimizers for the flat weights of one network. */
 #include "kernels/ops/update/sweep.h"
 
-/* A piece of n values; weight decay applies to the first `decayed` of them. */
+/* A piece of n weights. Weight decay applies to its first `decayed` weights. */
 typedef struct {
     real *p, *m, *v;
     const real *g;
@@ -87,7 +87,7 @@ static void sweep(const dg_update_args *a, rule *update)
                        .rho = (real)a->rho,
                        .eps = (real)a->eps,
                        .nesterov = a->nesterov};
-    int64_t bad = 0; /* integer sum, independent of the order */
+    int64_t bad = 0;
 #pragma omp parallel for schedule(static) reduction(+ : bad) if (a->n > DG_SWEEP_MANY)
     for (int64_t at = 0; at < a->n; at += DG_SWEEP_PIECE) {
         const int64_t left = a->n - at, decayed = a->decayed - at;

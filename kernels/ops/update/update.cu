@@ -1,5 +1,6 @@
-/* Optimizers over one network's flat weights; each op is one launch. real: type of weights.
- * Thread tile: n weights (variant direct: 1; variant vector: 4). Shared memory: 4 bytes. Registers: 47 (double: 54).
+/* Optimizers for the flat weights of one network. Each op is one launch.
+ * Thread tile: 1 weight (variant direct) or 4 weights (variant vector). Shared memory: 4 bytes. Registers: 47 (double:
+ * 54).
  * Bound by: memory, 12 (sgd) to 28 bytes (adadelta) per weight */
 #include "kernels/ops/adam/adam.cuh"
 #include "kernels/ops/update/sweep.cuh"
@@ -11,7 +12,7 @@ template <class real> struct factors {
 
 enum update_rule { SGD, MOMENTUM, ADAGRAD, ADADELTA };
 
-/* Updates one weight; g includes the weight decay (ops.h). */
+/* Updates one weight. g includes the weight decay. */
 template <class real>
 static __device__ __forceinline__ void update_step(update_rule rule, const factors<real> &f, real &p, real &m, real &v,
                                                    real g)
