@@ -1,4 +1,4 @@
-/* Copies the training state and writes it as a checkpoint. checkpoint_load.c reads checkpoints. */
+/* Copies the training state and writes it as a checkpoint. */
 #include "host/checkpoint/checkpoint_layout.h"
 
 #include <inttypes.h>
@@ -12,9 +12,9 @@ struct dg_snapshot {
     dg_st_tensor *tensor;
     int tensors;
     char *memory;
-    char *model, *config, *classes; /* classes: NULL if none */
-    char input[200];    /* mean and standard deviation of each channel as text, "" without standardisation */
-    char number[7][24]; /* step, epoch, batch, seed, data_count, data_fingerprint, images */
+    char *model, *config, *classes;
+    char input[200];    /* mean and standard deviation of each channel as text */
+    char number[7][24]; /* decimal text of step, epoch, batch, seed, data_count, data_fingerprint, images */
     char precision[8];
     dg_optimizer optimizer;
 };
@@ -30,7 +30,6 @@ static void snapshot_free(dg_snapshot *s)
     free(s);
 }
 
-/* Describe a tensor with values at address `at`. Returns its size in bytes, rounded up to a multiple of 8. */
 static size_t describe(dg_st_tensor *out, const char *prefix, const dg_job_tensor *t, dg_type type, char *at)
 {
     snprintf(out->name, sizeof out->name, "%s%s", prefix, t->name);
@@ -41,7 +40,7 @@ static size_t describe(dg_st_tensor *out, const char *prefix, const dg_job_tenso
     return (out->bytes + 7) & ~(size_t)7;
 }
 
-/* Write the buffer num_batches_tracked, which PyTorch increments in each forward pass of a norm layer in training. */
+/* PyTorch's norm layers increment num_batches_tracked in each forward pass of training. */
 static size_t count_batches(dg_st_tensor *out, const dg_job_tensor *t, int passes, uint64_t step, char *at)
 {
     const int stem = (int)(strrchr(t->name, '.') + 1 - t->name);
@@ -92,7 +91,7 @@ size_t dg_snapshot_bytes(const dg_job *job)
     for (int i = 0; i < job->tensors; i++) {
         const dg_job_tensor *t = &job->tensor[i];
         const int copies = 1 + (t->moment1 >= 0) + (t->moment2 >= 0) + (t->average >= 0);
-        bytes += (size_t)copies * (dg_job_tensor_count(t) * each + 8) + 8; /* 8: num_batches_tracked */
+        bytes += (size_t)copies * (dg_job_tensor_count(t) * each + 8) + 8; /* 8 bytes of num_batches_tracked */
     }
     return bytes;
 }

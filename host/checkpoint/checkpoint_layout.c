@@ -55,7 +55,6 @@ static const char *shape_text(char out[128], const int64_t *dim, int rank)
     return out;
 }
 
-/* Refuse values that training cannot produce, such as NaN. */
 static dg_err check_values(const dg_st_tensor *t, const char *path, bool not_negative)
 {
     size_t n = t->data ? t->bytes / dg_type_bytes(t->type) : 0;
@@ -85,11 +84,10 @@ typedef struct {
     const dg_model *model;
     bool full;
     dg_type type;
-    const char *moment[2]; /* name prefixes of the optimizer moments that the file must have, or NULL */
-    bool averaged;         /* the file has EMA weights of the generator */
+    const char *moment[2]; /* name prefix of each optimizer moment in the file, or NULL */
+    bool averaged;
 } check;
 
-/* True if a tensor's name begins with `prefix`. */
 static bool has_prefix(const dg_st *st, const char *prefix)
 {
     for (int i = 0; i < dg_st_count(st); i++)
@@ -142,7 +140,8 @@ static dg_err check_one(const check *c, const dg_st_tensor *t, const dg_ck_tenso
 
 enum { AVERAGE = 3 };
 
-/* Find the model's tensor for a name in a file. *moment: 0 (weight), 1 or 2 (optimizer moment), AVERAGE (EMA). */
+/* Find the model's tensor for a tensor name of a file. *moment is 0 for a weight, 1 or 2 for an optimizer moment,
+ * and AVERAGE for an EMA weight. */
 static const dg_ck_tensor *meaning(const check *c, const dg_ck_tensor *layout, int n, const char *name, int *moment)
 {
     *moment = 0;
@@ -241,7 +240,6 @@ dg_err dg_ck_load(dg_st *st, const char *path, const dg_model *model, bool full,
     return e ? e : dg_ck_check(st, path, model, full, type);
 }
 
-/* Returns the shape of the tensor main.N.weight (N = module) if it has 4 dimensions, otherwise NULL. */
 static const int64_t *conv_shape(const dg_st *st, const char *net, int module)
 {
     char name[64];

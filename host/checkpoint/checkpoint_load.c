@@ -51,7 +51,6 @@ dg_err dg_ck_format(const dg_st *st, const char *path, bool *full)
     return dg_fail(DG_IO, "%s: is not a dcgan checkpoint (format %s)", path, format);
 }
 
-/* Returns the integer value of `key` in the text of config.ini, or 0 without the key. */
 static uint64_t setting(const char *config, const char *key)
 {
     const size_t n = strlen(key);
@@ -60,7 +59,7 @@ static uint64_t setting(const char *config, const char *key)
     return 0;
 }
 
-/* Returns the number of images per epoch, and sets *batch to the batch size; 0 if unknown. */
+/* Returns the number of images per epoch, or 0 if unknown. */
 static uint64_t images_of_epoch(const dg_checkpoint_info *info, uint64_t *batch)
 {
     const uint64_t count = info->data_count;
@@ -69,7 +68,7 @@ static uint64_t images_of_epoch(const dg_checkpoint_info *info, uint64_t *batch)
     return strstr(info->config, "drop-last = yes") ? count - count % *batch : count;
 }
 
-/* A resumed run may change dataset and batch size, so the step may differ from epochs * steps per epoch. */
+/* A resumed run may change its batch size, so `step` may differ from epoch * steps per epoch. */
 static dg_err check_place(const dg_checkpoint_info *info, const char *path)
 {
     uint64_t each;
@@ -99,7 +98,6 @@ static dg_err read_images(const dg_st *st, const char *path, dg_checkpoint_info 
     return dg_fail(DG_IO, "%s: metadata images-shown = %s: must be at most 2^53", path, dg_st_get(st, "images-shown"));
 }
 
-/* Check that the tensors num_batches_tracked agree with the checkpoint's step. */
 static dg_err check_counts(const dg_st *st, const char *path, const dg_recipe *r)
 {
     uint64_t step;
@@ -190,7 +188,6 @@ dg_err dg_checkpoint_precision(const dg_checkpoint_info *info, const char *path,
     return DG_OK;
 }
 
-/* Read the metadata, all of it optional, of a file with a single network, written by `dcgan export` or PyTorch. */
 static dg_err generator_info(const dg_st *st, const char *path, dg_model *model, dg_checkpoint_info *info)
 {
     if (dg_st_get(st, "step")) (void)number(st, path, "step", &info->step);
@@ -254,7 +251,7 @@ static dg_err put_moment(const dg_st *st, const char *path, dg_job *job, const c
                    path, name);
 }
 
-/* Load the EMA weights of a tensor. With a single network in the file, the EMA starts from the network's weights. */
+/* Load the EMA weights of a tensor. Without `moments`, the EMA starts from the trained weights. */
 static dg_err put_average(const dg_st *st, const char *path, dg_job *job, const dg_job_tensor *t,
                           const dg_st_tensor *weights, bool moments)
 {

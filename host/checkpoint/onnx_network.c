@@ -17,11 +17,10 @@ typedef struct {
     dg_st_tensor *weight;
     int weights;
     char (*made)[DG_ONNX_NAME];
-    float number[CONSTANTS][4]; /* constants that scale and shift the input pixels of a classifier */
+    float number[CONSTANTS][4]; /* constants that normalise the pixels of a classifier */
     int64_t shape[4];
 } graph;
 
-/* Add a constant of shape (channels, 1, 1), or a scalar if channels is 0. Returns its name. */
 static const char *constant(graph *g, const char *name, int i, int channels, double value)
 {
     dg_st_tensor *t = &g->weight[g->weights++];

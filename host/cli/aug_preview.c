@@ -42,7 +42,6 @@ static dg_err open_augmenter(augmenter *a, int N, int size, int channels, int wh
     return dg_own_ready(&a->own);
 }
 
-/* Write one row with the images to `out`, then one row of augmented images per step. */
 static dg_err fill(augmenter *a, const uint8_t *pixels, size_t bytes, uint64_t seed, uint8_t *out)
 {
     float *x = malloc(bytes * sizeof *x);

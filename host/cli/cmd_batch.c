@@ -21,8 +21,8 @@ typedef struct {
     dg_batch_table table;
 } job;
 
-/* Table columns: value, JSON key, title in the text table (NULL: not shown), printf format, width, factor for the text
- * table. r: row i of table t; rule: true for the rules usage and epoch-time. */
+/* Table columns: value, JSON key, title (NULL: only JSON), printf format, width, factor of printed values. `rule` is
+ * true for the rules usage and epoch-time. */
 #define COLUMNS(X)                                                                                       \
     X(rule ? (double)i : NAN, "round", "round", "%7.0f", 7, 1)                                           \
     X(r->batch, "batch", "batch", "%7.0f", 7, 1)                                                         \
@@ -48,7 +48,7 @@ static const struct {
 } column[] = {COLUMNS(NAMES)};
 enum { N_COLUMNS = sizeof column / sizeof *column };
 
-/* Returns the relative gain of row i: in epoch time over round 0 (rule), or in images/s over row i - 1. */
+/* With `rule`, the gain is relative to round 0. Otherwise, it is the gain in images/s relative to row i - 1. */
 static double gain_of(const dg_batch_table *t, int i, bool rule)
 {
     if (rule) return dg_batch_gain(t, i);
@@ -76,7 +76,6 @@ static bool is_known(const job *j, int c)
     return known;
 }
 
-/* Print the table without empty columns; * marks the chosen batch size. */
 static void print_table(const job *j)
 {
     double v[N_COLUMNS];

@@ -54,7 +54,6 @@ static void print_machine(const dg_machine *m, const char *device)
                !m->gpu && m->foreign > 0.1 ? ": all measured rates are lower than on an idle machine" : "");
 }
 
-/* Returns the first kernel variant that needs fewer multiplications than a direct convolution, or NULL. */
 static const dg_variant *sparing(const dg_bench_model *r)
 {
     for (int i = 0; i < r->ops; i++)

@@ -24,7 +24,6 @@ typedef struct {
     dg_trial trial;
 } side;
 
-/* Make random images for one full batch and one shorter last batch. */
 static dg_err draw_images(const dg_options *o, const dg_model *m, dg_dataset *set)
 {
     set->count = o->batch > 1 ? 2 * o->batch - 1 : 1;
@@ -104,7 +103,6 @@ static dg_err put_test(dg_job *job, const images *p)
     return e;
 }
 
-/* Run a training step on backend s[1], and check the gradient penalty of this step. */
 static dg_err check_penalty(side s[2], const dg_options *o, FILE *to)
 {
     dg_job *b = &s[1].trial.job;

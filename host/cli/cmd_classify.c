@@ -29,7 +29,7 @@ typedef struct {
     const char **label; /* true class of each image, or NULL if the classifier lacks this class */
     int count, capacity;
     double *share; /* (count, classes) */
-    ranked *rank;  /* (classes): sorted by rank() */
+    ranked *rank;
 } job;
 
 static dg_err add_image(job *j, const char *folder, const char *name, const char *label, const uint8_t *pixels)
@@ -138,7 +138,6 @@ static int larger_first(const void *a, const void *b)
     return x->share != y->share ? (x->share < y->share ? 1 : -1) : x->class - y->class;
 }
 
-/* Sort the classes of image i by decreasing probability, then by index. */
 static const ranked *rank(const job *j, int i)
 {
     const double *p = j->share + (size_t)i * (size_t)j->l->classes;

@@ -72,7 +72,6 @@ static dg_err read_run(run *r, const char *operand)
     return e;
 }
 
-/* Add a curve of metric m for each run. Returns false if no run logged m. */
 static bool add_runs(dg_chart *p, const run *r, int runs, const dg_metric *m, int logged)
 {
     bool any = false;

@@ -1,4 +1,4 @@
-/* `dcgan data DIR`: checks the dataset in DIR, or draws one there (--synthesize). */
+/* `dcgan data DIR`: checks the dataset in DIR. With --synthesize, draws a dataset into DIR. */
 #include "host/cli/commands.h"
 #include "host/data/dataset.h"
 #include "host/data/synthesize/synthesize.h"
@@ -75,7 +75,6 @@ static dg_err look(findings *f, const dg_dataset_options *o)
     return e;
 }
 
-/* Print up to 8 image sizes as a list, or more image sizes as a histogram of the shorter side. */
 static void print_sizes(const findings *f)
 {
     printf("image sizes in pixels:\n");
@@ -164,7 +163,7 @@ static void print_report(const dg_dataset_options *o, const findings *f)
     for (int i = 0; i < d->skips; i++) dg_say("  %s: %s", d->skip[i].name, d->skip[i].reason);
 }
 
-/* Make a JSON string from a file name, which may be invalid UTF-8. */
+/* File names may be invalid UTF-8, which JSON does not allow. */
 static cJSON *text(const char *s)
 {
     char name[2 * DG_PATH_BYTES];
@@ -252,7 +251,6 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
     return dg_json_print(stdout, j);
 }
 
-/* Write a contact sheet of up to 64 images, evenly spaced in the dataset. */
 static dg_err write_sheet(const dg_dataset_options *o, const dg_dataset *d, const char *path)
 {
     int n = d->count < 64 ? d->count : 64, cols = n < 8 ? n : 8;
@@ -270,7 +268,7 @@ static dg_err write_sheet(const dg_dataset_options *o, const dg_dataset *d, cons
     return e;
 }
 
-/* Read the dataset for a GAN. If a classifier could not use the labels, read only the images. */
+/* A GAN needs no labels, so unusable labels only cause a warning. */
 static dg_err read_for_gan(const dg_dataset_options *o, dg_dataset *out)
 {
     dg_err e = dg_dataset_read(o, out);

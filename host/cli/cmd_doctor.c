@@ -22,7 +22,7 @@ typedef struct {
     int grids;
     dg_doctor doctor;
     dg_loss loss;
-    bool finished; /* true if the run trained for the number of epochs in its config.ini */
+    bool finished; /* true if the run trained for all epochs of its config.ini */
 } job;
 
 static dg_err parse(job *j)
@@ -40,7 +40,6 @@ static dg_err parse(job *j)
     return j->rows ? DG_OK : dg_fail(DG_USAGE, "%s: the log has no training steps yet", j->path);
 }
 
-/* Read the loss function and the number of epochs from config.ini. */
 static dg_err read_config(job *j, const char *run)
 {
     char path[4096];

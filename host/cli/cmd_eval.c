@@ -19,11 +19,11 @@
 enum { ROOM = 200, SHOWN = 8 };
 
 typedef struct {
-    char name[ROOM]; /* "": no checkpoint */
+    char name[ROOM];
     int count;
 } origin;
 
-/* Set `out` to the origin of a PNG (checkpoint's model, step, seed) named by the PNG's texts; "": unknown. */
+/* Read the origin of a generated image (model, step and seed of the checkpoint) from its PNG text chunks. */
 static void read_origin(int folder, const char *file, char out[ROOM])
 {
     char head[DG_TEXTS_BYTES], model[100], step[24], seed[24];
@@ -49,7 +49,6 @@ static int most_first(const void *a, const void *b)
     return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
 }
 
-/* Merge entries of equal checkpoints, sort by decreasing number of images, and return the number of entries. */
 static int join(origin *o, int n)
 {
     int kept = 0;
@@ -71,7 +70,7 @@ static void list(char *out, size_t size, const origin *o, int n)
     if (n > SHOWN && at < size) snprintf(out + at, size - at, "; further checkpoints: %d", n - SHOWN);
 }
 
-/* Returns DG_DATA (`force`: only warns) if the images have several origins; all unknown origins count as one. */
+/* Returns DG_DATA if the images have several origins. With `force`, it only warns. All unknown origins count as one. */
 static dg_err check_origins(const char *dir, const dg_dataset *d, bool force)
 {
     char all[SHOWN * (ROOM + 20) + 40];
@@ -103,7 +102,7 @@ enum { COUNT = 5000, MEASURES = 24 };
 
 typedef struct {
     dg_options o;
-    dg_generator *generator; /* generates the samples; NULL: samples are read from a folder */
+    dg_generator *generator; /* NULL if the samples are read from a folder */
     dg_labeller *labeller;
     dg_model *named;
     dg_backend *backend;
@@ -121,7 +120,6 @@ static bool is_folder(const char *path)
     return !stat(path, &s) && S_ISDIR(s.st_mode);
 }
 
-/* Open the checkpoint or folder of samples, and set the size and channels of samples. */
 static dg_err open_all(job *j)
 {
     dg_options *o = &j->o;
@@ -181,7 +179,7 @@ static dg_err load(const job *j, const char *dir, bool made, dg_dataset *out)
     return e;
 }
 
-/* Set the number of samples to compare, at most half of the real images: the baseline compares two halves. */
+/* The baseline compares two halves of the real images, so it limits the number of samples to one half. */
 static dg_err settle_count(job *j)
 {
     const dg_options *o = &j->o;

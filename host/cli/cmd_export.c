@@ -14,7 +14,7 @@
 #include "host/options/option_table.h"
 #include "core/base/shell.h"
 
-/* Convert the values of tensor t to F32. The caller frees *values, even after an error. */
+/* The caller frees *values, even after an error. */
 static dg_err narrow(const dg_st_tensor *t, const char *path, void **values)
 {
     size_t n = t->bytes / dg_type_bytes(t->type);
@@ -72,7 +72,7 @@ static dg_err collect(network *w, const char *path)
     return DG_OK;
 }
 
-/* For ONNX: replace each spectrally normalised weight W (weight_orig) by W / sigma, and rename it to weight. */
+/* ONNX has no spectral norm, so replace weight_orig by weight = weight_orig / sigma. */
 static dg_err divide(network *w, const char *path)
 {
     for (int i = 0; i + 2 < w->count; i++) {
@@ -117,7 +117,6 @@ static dg_err describe(network *w, const char *path, const char *format)
     return DG_OK;
 }
 
-/* Choose the network to export: `name` or, if name is NULL, the generator or classifier. */
 static dg_err choose_net(network *w, const char *path, const char *name)
 {
     const dg_recipe *r = dg_recipe_find(w->model);
@@ -171,7 +170,6 @@ dg_err dg_export(const char *checkpoint, const char *name, bool onnx, const char
     return e;
 }
 
-/* Get the class names from the metadata; the default names are 0, 1, 2, ... */
 static dg_err names_of(const dg_st *st, const char *weights, const dg_model *m, char **out)
 {
     const char *classes = dg_st_get(st, "classes");
@@ -182,7 +180,6 @@ static dg_err names_of(const dg_st *st, const char *weights, const dg_model *m, 
     return dg_ck_check_names(weights, m, *out);
 }
 
-/* Get mean and standard deviation per channel from the metadata; 3 channels default to ImageNet's statistics. */
 static dg_err input_of(const dg_st *st, const char *weights, const dg_model *m, dg_input_data *out)
 {
     static const double imagenet[2][3] = {{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};
@@ -197,7 +194,8 @@ static dg_err input_of(const dg_st *st, const char *weights, const dg_model *m, 
     return DG_OK;
 }
 
-/* Write a checkpoint with the tensors of st; other tensors, such as the discriminator's, get random initial values. */
+/* Write a checkpoint with the tensors of st. Missing tensors, such as the discriminator's, get random initial
+ * values. */
 static dg_err write_import(const dg_st *st, const char *weights, const dg_model *model, const char *out)
 {
     bool wide = true;
@@ -205,7 +203,7 @@ static dg_err write_import(const dg_st *st, const char *weights, const dg_model 
     dg_backend *b = NULL;
     dg_job job = {0};
     dg_snapshot *snapshot = NULL;
-    void *data = NULL, *perm = NULL; /* buffers for a dataset, which a training job requires; not filled */
+    void *data = NULL, *perm = NULL; /* unused dataset buffers, which a training job requires */
     dg_checkpoint_info info = {.seed = 1};
     snprintf(info.precision, sizeof info.precision, wide ? "fp64" : "fp32");
     dg_job_options o;

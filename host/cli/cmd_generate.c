@@ -26,7 +26,6 @@ typedef struct {
     dg_progress *progress;
 } job;
 
-/* Write a PNG with text chunks that name the checkpoint and the options that generated the image. */
 static dg_err write_png(const job *j, const char *path, const dg_image *im, const char *key, const char *images)
 {
     char checkpoint[4096], run_seed[24], step[24];
@@ -74,7 +73,7 @@ static dg_err make_images(const job *j)
     return e;
 }
 
-/* Option --write-z: write the latent vectors as tensor z (n, latent, 1, 1), an input for PyTorch and ONNX. */
+/* Write the latent vectors as tensor z (n, latent, 1, 1), an input for PyTorch and ONNX models. */
 static dg_err write_z(const job *j, const char *path)
 {
     const size_t each = (size_t)j->g->inputs, n = (size_t)j->o->count;
@@ -122,7 +121,7 @@ static void report(const job *j)
     if (j->o->write_z) dg_say("%s", dg_output_name(j->o->write_z));
 }
 
-/* Set --out to the first of generated/, generated-2/, ... that has no samples of another checkpoint. */
+/* Choose the first directory of generated/, generated-2/, ... that has no samples of another checkpoint. */
 static dg_err choose_directory(job *j)
 {
     static const char *const names[] = {"seed-*.png", "grid.png", NULL};

@@ -1,5 +1,5 @@
 /* `dcgan interpolate`: writes samples along great circles of latent space. The image strip.png has a row per pair of
- * consecutive seeds; the animation walk.gif is a loop over all seeds, or a grid of loops (--walks). */
+ * consecutive seeds. The animation walk.gif is a loop over all seeds. With --walks, walk.gif is a grid of loops. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,15 +20,15 @@ typedef struct {
     const dg_options *o;
     dg_generator *g;
     char dir[4096];
-    int walks, seeds, frames; /* numbers of paths in latent space, of seeds per path, of frames between seeds */
+    int walks, seeds, frames; /* number of paths in latent space, seeds per path, frames between two seeds */
     size_t image;
     float *z;        /* (walks * seeds, latent) */
     uint8_t *pixels; /* (walks, seeds * frames, size, size, channels) */
     dg_progress *progress;
 } job;
 
-/* Spherical interpolation (Shoemake 1985). Normally distributed vectors of high dimension have nearly equal length,
- * which slerp keeps; linear interpolation makes shorter vectors. */
+/* Spherical interpolation (Shoemake 1985) keeps the length of normally distributed vectors. Linear interpolation
+ * makes shorter vectors. */
 static void slerp(float *out, const float *a, const float *b, double t, int n)
 {
     double aa = 0, bb = 0, ab = 0;

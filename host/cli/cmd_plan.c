@@ -1,5 +1,5 @@
-/* `dcgan plan MODEL`: prints ops and memory of training, or of a forward pass if the model is neither a GAN nor a
- * classifier. Option --dry-run of training: prints a summary of the run. */
+/* `dcgan plan MODEL`: prints ops and memory of training. Models that are neither a GAN nor a classifier have only a
+ * forward pass. With --dry-run, training prints a summary of the run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +89,7 @@ static double checkpoint_bytes(const dg_job *job)
     return bytes * (double)dg_type_bytes(job->backend->real);
 }
 
-/* Write the free disk space of path, or of its nearest existing parent directory, as text ("" if unknown) to `out`. */
+/* If path does not exist, its nearest existing parent directory gives the free disk space. */
 static void free_text(const char *path, char *out, size_t size)
 {
     char at[4096];
@@ -120,8 +120,8 @@ static void print_disk(const dg_options *o, const dg_job *job, const dg_dataset 
            (checkpoint * checkpoints + grid * n + log) / 1e6 + 1, checkpoint / 1e6, 1 + o->keep, grids, unused);
 }
 
-/* Print the summary of a run, and time a few training steps. o: options after all automatic values were resolved.
- * memory: bytes of the whole run. Returns DG_NUMBERS if a step computes NaN or infinity. */
+/* Print the summary of a run, and time a few training steps. All automatic values of o must be resolved. memory:
+ * bytes of the whole run. Returns DG_NUMBERS if a step computes NaN or infinity. */
 static dg_err print_summary(const dg_options *o, const dg_job *job, const dg_dataset *data, double memory)
 {
     const dg_backend *b = job->backend;
@@ -241,7 +241,7 @@ typedef struct {
     double decoded, records, matrix, finding, all;
 } run_memory;
 
-/* Estimate the memory of a run. Memory for computing the ZCA whitening is freed before other memory is allocated. */
+/* Memory for computing the ZCA whitening is freed before the memory of training is allocated. */
 static run_memory memory_of(const dg_job *job, bool labels, int images)
 {
     const dg_model *m = &job->model;
@@ -330,7 +330,6 @@ static void print_largest(const dg_options *o, const sheet *s, int batch, size_t
            (double)bytes / 1e6, (double)have / 1e6);
 }
 
-/* Run `plan --fit`, which finds the largest batch size without allocating memory for training. */
 static dg_err plan_largest(const dg_options *o, const dg_model *model, dg_backend *b)
 {
     dg_room room;
@@ -349,7 +348,7 @@ static dg_err plan_largest(const dg_options *o, const dg_model *model, dg_backen
     e = dg_largest_batch(model, &g, b, &room, &batch);
     if (e) return e;
     g = dg_options_run(o, batch ? batch : 1, 2 * (batch ? batch : 1), batch);
-    e = dg_build_to_fit(&job, model, &g, b, o->device_memory); /* error with a reason if no batch size fits */
+    e = dg_build_to_fit(&job, model, &g, b, o->device_memory);
     if (e) return e;
     print_largest(o, &(sheet){.model = model, .backend = b}, batch, dg_fit_bytes(&job), room.have);
     dg_job_free(&job);

@@ -30,7 +30,7 @@ static void show(void *context, const char *name, double difference, const char 
     }
 }
 
-/* Print the losses of the recorded PyTorch run and of the repeated run as JSON, for tools/pytorch/drift.py. */
+/* Print the losses of both runs as JSON for tools/pytorch/drift.py. */
 static void print_losses(FILE *to, const dg_oracle *o, const dg_metrics *m, int steps)
 {
     const dg_recipe *r = dg_recipe_find(&o->model);
@@ -109,7 +109,7 @@ int dg_cmd_replay(const dg_options *opt)
     if (opt->operands != 1)
         return (int)dg_fail(DG_USAGE, "replay: needs one FILE, a PyTorch run recorded by tools/pytorch/make_oracle.py");
     dg_oracle o = {0};
-    dg_memory_file m = {0}; /* buffers the JSON output, which is not printed after an error */
+    dg_memory_file m = {0}; /* buffers the JSON output, which is printed only after success */
     report r = {.tol = opt->tol > 0 ? opt->tol : INFINITY, .json = opt->json ? dg_memory_open(&m) : NULL};
     dg_err e = r.json || !opt->json ? dg_oracle_open(&o, opt->operand[0]) : dg_fail(DG_DEVICE, "out of memory");
     if (!e) e = run(opt, &o, &r);

@@ -1,4 +1,4 @@
-/* `dcgan report RUN`: rewrites a run's report.html; `dcgan report RUN...`: writes a page that compares runs. */
+/* `dcgan report RUN`: rewrites a run's report.html. For several runs, writes a page that compares the runs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

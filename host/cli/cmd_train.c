@@ -28,7 +28,6 @@
 #include "host/train/train.h"
 #include "host/run/stop.h"
 
-/* Set the number of a classifier's outputs to the number of classes, and print the sizes of training and test set. */
 static dg_err check_classes(const dg_training *r, dg_model *model)
 {
     const dg_dataset *d = &r->data;
@@ -67,7 +66,7 @@ static dg_err advise(const dg_training *r, const dg_dataset_options *o)
     return e;
 }
 
-/* known: fingerprint of the dataset in the resumed checkpoint, or 0 for a new run. */
+/* known: the dataset fingerprint in the resumed checkpoint, or 0 for a new run. */
 static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe, uint64_t known, dg_opening *opening)
 {
     const dg_options *o = r->o;
@@ -101,7 +100,7 @@ static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe
     return e || !recipe->labels ? e : check_classes(r, model);
 }
 
-/* Open the device and load the images concurrently. After an error of the device, remove skipped.txt of a new run. */
+/* Open the device while images are loaded. If the device fails, remove skipped.txt of a new run. */
 static dg_err open_and_load(dg_training *r, dg_model *model, const dg_recipe *recipe, uint64_t known)
 {
     dg_opening *opening;
@@ -153,13 +152,13 @@ static dg_err open_outputs(dg_training *r)
     return dg_outputs_open(w);
 }
 
-/* From a resumed run's log: restore the epoch's metric sums, the state of the doctor rules, and the best checkpoint. */
+/* Restore metric sums, doctor rules and the best checkpoint from the log of a resumed run. */
 static void take_up_means(dg_training *r)
 {
     long n;
     const dg_log_row *row = dg_log_rows(r->log, &n);
     if (n) r->seconds_before = row[n - 1].seconds;
-    long first = n; /* add log rows in their order, because floating-point sums depend on the order */
+    long first = n; /* add log rows in their order, because floating-point sums depend on it */
     while (first > 0 && row[first - 1].epoch == r->read.epoch + 1) first--;
     for (long i = first; i < n; i++) dg_epoch_add(&r->epoch, r->job.recipe, row[i].value);
     if (dg_doctor_knows(r->job.recipe) && dg_doctor_take_up(&r->doctor, (dg_loss)r->o->loss, row, n, r->dir.path))
@@ -182,7 +181,7 @@ static dg_err open_critic(dg_training *r)
     return DG_OK;
 }
 
-/* The dataset differs after --resume: set r->own to the options of a new run from the weights in `path`. */
+/* The dataset has changed: set r->own to the options of a new run with the weights in `path`. */
 static dg_err become_another(dg_training *r, const char *path, uint64_t then)
 {
     dg_err e = dg_train_own(r->o, path, &r->own);
@@ -194,7 +193,7 @@ static dg_err become_another(dg_training *r, const char *path, uint64_t then)
     return e ? e : dg_fail(DG_DATA, "the dataset has changed");
 }
 
-/* Print how to resume an earlier run: after Ctrl-C, a user may have repeated the command without --resume. */
+/* Print how to resume an older run, because a user may have forgotten --resume. */
 static void note_older(dg_progress *p, const dg_options *o)
 {
     char quoted[DG_SHELL_ROOM], older[4096];
@@ -270,7 +269,7 @@ static dg_err set_up(dg_training *r)
     return e;
 }
 
-/* Close the files, threads and device of a run. Returns the first error of pending writes. */
+/* Returns the first error of pending writes. */
 static dg_err take_down(dg_training *r)
 {
     dg_err e = dg_outputs_close(&r->out), f = r->log ? dg_log_close(r->log) : DG_OK;
@@ -300,7 +299,7 @@ static void say_finished(const dg_training *r)
                dg_s((int64_t)step), o->steps);
 }
 
-/* Print the output files and commands for next steps to stdout, because this text is the command's result. */
+/* The list of output files and next commands is the command's result, so it is printed to stdout. */
 static void say_goodbye(const dg_training *r, const dg_recipe *of)
 {
     const dg_options *o = r->o;
@@ -331,7 +330,7 @@ static void say_goodbye(const dg_training *r, const dg_recipe *of)
     if (saved && !r->read.epoch && of && of->sample) dg_say("images:    %s generate %s --count 16", dg_program(), dir);
 }
 
-/* If own->resolved is set, the caller must start another run with the options *own after this function returns. */
+/* If own->resolved is set on return, the caller must start a run with the options *own. */
 static dg_err train(const dg_options *o, dg_options *own)
 {
     *own = (dg_options){0};

@@ -19,8 +19,8 @@ typedef struct {
     const dg_options *o;
     dg_progress *progress;
     dg_tune_file file;
-    char path[64];    /* default of --out */
-    char section[32]; /* "sm_90 fp32" */
+    char path[64];
+    char section[32]; /* for example "sm_90 fp32" */
 } job;
 
 static const char *path_of(const job *j) { return j->o->out ? j->o->out : j->path; }
@@ -45,7 +45,7 @@ static dg_err keep(void *context, const dg_tuned *t)
     char row[192], best[256], before[256];
     const size_t n = strlen(dg_tune_text(best, sizeof best, &t->op, &t->best));
     snprintf(row, sizeof row, "%.185s", best);
-    /* long lines are written without op name or times, because the parser of tuning files limits line lengths */
+    /* long lines omit op name or times, because the parser of tuning files limits line lengths */
     if (n < 130)
         snprintf(row, sizeof row, "%.129s ; %.2f us (%.2f before, direct %.1f) %.24s", best, t->us, t->before_us,
                  t->direct_us, t->op.name);
@@ -163,7 +163,6 @@ static dg_err tune(job *j)
     return e;
 }
 
-/* Add the comment line that identifies tuning files made by dcgan. */
 static dg_err mark(dg_tune_file *f)
 {
     char *had = f->head;

@@ -1,4 +1,4 @@
-/* The commands of dcgan; each function returns the program's exit code. */
+/* Declares the commands of dcgan. Each command returns the program's exit code. */
 #ifndef DG_COMMANDS_H
 #define DG_COMMANDS_H
 
@@ -10,30 +10,28 @@ dg_err dg_open_backend(const dg_options *o, dg_backend **out);
 
 dg_device dg_options_device(const dg_options *o);
 
-/* Create the output directory of a command: --out, or directory `name` next to the checkpoint. */
+/* Create the output directory of a command. The default of --out is directory `name` next to the checkpoint. */
 dg_err dg_results_directory(const dg_options *o, const char *name, char *out, size_t size);
 
-/* Set the options --fit, --resize, --alpha and --orient, unless given by the user, from the text of config.ini. */
+/* Set --fit, --resize, --alpha and --orient from the text of config.ini. Values that the user gave stay unchanged. */
 dg_err dg_prepare_as_trained(dg_options *o, const char *config);
 
-/* Returns options for reading all images of dir as size x size x channels. */
 dg_dataset_options dg_all_images(const dg_options *o, const char *dir, int size, int channels);
 
-/* Load at least `least` images of --data for training. If the model is a built-in classifier, its number of outputs is
- * set to the dataset's number of classes. A dry run shows no progress and writes no cache. */
+/* Load the images of --data for training. Fewer than `least` images are an error. A built-in classifier gets one
+ * output per class of the dataset. A dry run shows no progress and writes no cache. */
 dg_err dg_training_images(const dg_options *o, dg_model *model, int least, dg_dataset *out);
 
-/* Option --aug-preview: write a PNG with some images and, below each image, random augmentations of the image. */
 dg_err dg_aug_preview(const dg_options *o, const dg_dataset_options *images);
 
-/* Print counts, sizes, skipped files, duplicates and advice. Returns the error that training on the dataset would
- * return. sheet: path of the contact sheet. classifier: name of a model with `classes` classes, or NULL for a GAN. */
+/* Print counts, sizes, skipped files, duplicates and advice. Returns the same error as training on the dataset.
+ * sheet: path of the contact sheet. classifier: name of a model with `classes` classes, or NULL for a GAN. */
 dg_err dg_data_report(const dg_dataset_options *o, const char *classifier, int classes, const char *sheet, bool json);
 
 /* Print a line of at most 32,767 bytes on stdout, with control characters escaped. */
 void dg_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* From now on, print warnings as "dcgan: warning: ..." on stderr, and option names in messages as --NAME. */
+/* Print later warnings as "dcgan: warning: ..." on stderr, and option names in messages as --NAME. */
 void dg_speak_as_program(void);
 
 int dg_cmd_list_devices(const dg_options *o);

@@ -29,7 +29,8 @@ static int (*const command[DG_CMDS])(const dg_options *) = {
     [DG_CMD_TUNE] = dg_cmd_tune,
 };
 
-/* Open /dev/null for closed descriptors 0 to 2, so that no file gets their numbers. True if stdout was closed. */
+/* Open /dev/null for closed descriptors 0 to 2, so that no file gets their numbers. Returns true if stdout was
+ * closed. */
 static bool fill_standard_descriptors(void)
 {
     bool closed = false;
@@ -54,7 +55,7 @@ static int run(const dg_options *o)
     return command[o->command](o);
 }
 
-enum { STACK = 1 << 20 }; /* bytes of stack; commands use at most 700,000 */
+enum { STACK = 1 << 20 }; /* bytes; commands use at most 700,000 bytes of stack */
 
 static __attribute__((noinline)) void touch_stack(void)
 {
@@ -63,7 +64,7 @@ static __attribute__((noinline)) void touch_stack(void)
     (void)lowest[0];
 }
 
-/* Touch the stack at startup, because the kernel ends the program if memory for a growing stack runs out. */
+/* Touch the stack at startup, because Linux ends a program whose stack cannot grow later. */
 static dg_err reserve_stack(void)
 {
     struct rlimit l;
@@ -81,7 +82,7 @@ static dg_err reserve_stack(void)
 
 static bool ends;
 
-/* Print an error at exit if a library called exit, as OpenMP does if it gets no memory or threads. */
+/* Print an error if a library called exit. OpenMP calls exit if it gets no memory or threads. */
 static void ended_by_library(void)
 {
     if (ends) return;

@@ -1,4 +1,4 @@
-/* Opens the GPU in a thread, because opening takes about a second, during which the main thread can read images. */
+/* Opens the GPU in a thread, because opening takes about a second. The main thread can read images meanwhile. */
 #include "host/cli/open_async.h"
 
 #include <pthread.h>
@@ -15,9 +15,9 @@ struct dg_opening {
     atomic_bool failed;
     /* result of the thread, valid after pthread_join */
     dg_err error;
-    /* NULL after an error, or if the main thread must open the CPU backend, which uses the main thread's OpenMP team */
+    /* NULL after an error or without a GPU: the main thread opens the CPU backend to use its own OpenMP team */
     dg_backend *backend;
-    /* after an error: copy of the thread's dg_message(); otherwise the reason why no GPU is used */
+    /* error message of the thread, or the reason why no GPU is used */
     char message[1024];
 };
 
@@ -43,7 +43,7 @@ dg_err dg_opening_start(const dg_options *o, dg_opening **out)
     p->in_thread = pthread_create(&p->thread, NULL, open_gpu, p) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (p->in_thread) return DG_OK;
-    open_gpu(p); /* pthread_create failed: open the GPU in this thread */
+    open_gpu(p);
     return p->error ? dg_fail(p->error, "%s", p->message) : DG_OK;
 }
 

@@ -12,11 +12,11 @@ dg_err dg_opening_start(const dg_options *o, dg_opening **out);
 /* True if opening the backend has failed already; thread-safe. */
 bool dg_opening_failed(void *opening);
 
-/* Wait until the backend is open, and set *opening to NULL; no-op if *opening is NULL. */
+/* Wait until the backend is open, and set *opening to NULL. No-op if *opening is NULL. */
 dg_err dg_opening_finish(dg_opening **opening, dg_backend **out);
 
-/* If the caller must use the CPU, dg_open_gpu sets *out to NULL, and `why` to the reason or "". The caller then calls
- * dg_open_instead, which opens the CPU backend. A reason other than "" is printed as a warning. */
+/* If the caller must use the CPU, dg_open_gpu sets *out to NULL, and `why` to the reason or "". The caller then
+ * opens the CPU backend by dg_open_instead, which prints the reason as a warning. */
 dg_err dg_open_gpu(const dg_options *o, dg_backend **out, char *why, size_t size);
 dg_err dg_open_instead(const dg_options *o, const char *why, dg_backend **out);
 

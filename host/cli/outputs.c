@@ -15,9 +15,9 @@
 #include "host/cli/commands.h"
 
 static const dg_options *options;
-static int saved = -1; /* copy of the original descriptor 1 while descriptor 1 refers to standard error, otherwise -1 */
+static int saved = -1; /* duplicate of the original stdout while descriptor 1 refers to stderr, otherwise -1 */
 
-/* Returns the number of the file descriptor that a path such as /dev/fd/3 names, or -1 for another path. */
+/* Returns 3 for a path such as /dev/fd/3, or -1 if the path names no descriptor. */
 static int numbered(const char *path)
 {
     static const char *const before[] = {"/dev/fd/", "/proc/self/fd/"};
@@ -48,7 +48,7 @@ static const char *value_of(const dg_option *t)
     return *(char *const *)((const char *)options + t->offset);
 }
 
-/* True if the option's value is a file. Option --out gives a directory except for the commands in `files`. */
+/* Option --out names a directory, except for the commands in `files`. */
 static bool is_file(const dg_option *t)
 {
     const unsigned files = 1 << DG_CMD_TUNE | 1 << DG_CMD_EXPORT | 1 << DG_CMD_IMPORT | 1 << DG_CMD_CURVES |
@@ -75,7 +75,6 @@ static bool is_below(const char *folder, const char *path)
     return below;
 }
 
-/* True if `path` is the input file `given` or, if `images` is true, an image in the input folder `given`. */
 static bool reads(const char *given, const char *path, const struct stat *s, bool images)
 {
     struct stat of;

@@ -12,7 +12,7 @@ dg_err dg_outputs_begin(const dg_options *o, bool closed);
 /* True for "-", /dev/stdout and other names of standard output. */
 bool dg_to_stdout(const char *path);
 
-/* "standard output", or path. */
+/* Returns "standard output" if dg_to_stdout(path) is true, otherwise path. */
 const char *dg_output_name(const char *path);
 
 /* Returns DG_USAGE if a command must not replace one of the files `names` in dir. names: NULL-terminated. */

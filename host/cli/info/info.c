@@ -42,7 +42,7 @@ static dg_err info_onnx(cJSON *to)
     return DG_OK;
 }
 
-/* Add the properties of a dataset cache, from its header (host/data/dataset_cache.c). */
+/* The struct is the beginning of the header that host/data/dataset_cache.c writes. */
 static dg_err info_cache(const char *path, const unsigned char *begin, size_t bytes, cJSON *to)
 {
     struct {
@@ -134,7 +134,6 @@ static dg_err info_file(const char *path, cJSON *to)
     return info_text(path, to);
 }
 
-/* Print multi-line text indented below its key. False: out of memory. */
 static bool print_text(const char *text, int indent)
 {
     char *line = strdup(text), *rest = line, *shown = malloc(4 * strlen(text) + 1);

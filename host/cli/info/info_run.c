@@ -84,7 +84,6 @@ dg_err dg_info_log(const char *path, cJSON *to)
     return DG_OK;
 }
 
-/* Add to the JSON object whether a process has locked the run directory. */
 static dg_err add_in_use(const char *lock, cJSON *to)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

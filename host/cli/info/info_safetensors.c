@@ -52,7 +52,6 @@ static void add_tensors(cJSON *to, const dg_st *st)
     }
 }
 
-/* Metadata not shown elsewhere. */
 static void add_meta(cJSON *to, const dg_st *st, const char *const *shown)
 {
     for (int i = 0; i < dg_st_meta_count(st); i++) {
