@@ -1,5 +1,5 @@
-/* Reads a folder of CIFAR .bin files as a dataset. An image is stored as its label (CIFAR-100: coarse label, then fine
- * label), then 1,024 red, 1,024 green and 1,024 blue bytes. */
+/* Reads a folder of CIFAR .bin files as a dataset. An image is stored as its label, then 1,024 red, 1,024 green and
+ * 1,024 blue bytes. CIFAR-100 has two labels per image, coarse and fine. */
 #include "host/data/records_internal.h"
 
 #include <fnmatch.h>
@@ -60,7 +60,7 @@ dg_err dg_cifar_records(const uint8_t *data, size_t bytes, int classes, dg_recor
     return DG_OK;
 }
 
-/* Returns the number of classes: 10 or 100, whichever fits all files; if neither fits, by a file name. */
+/* Returns 10 or 100, the number of classes that fits all file sizes. If neither fits, a file name decides. */
 static int classes_of(const dg_record_files *f)
 {
     static const int kind[] = {10, 100};

@@ -15,13 +15,13 @@ typedef struct {
     int threads;
     bool strict;
     bool skip_unreadable; /* unreadable folders cause a warning instead of an error */
-    bool list_first;      /* dg_dataset_judge, not dg_dataset_read, returns the error of unreadable folders */
+    bool list_first;      /* unreadable folders are an error of dg_dataset_judge instead of dg_dataset_read */
     bool take_made;       /* include single images that dcgan generated, but no grids and curves */
-    int least;            /* fewer valid training images than this number are an error (DG_DATA); 0: no check */
-    int limit;            /* max number of images; with classes: of training images, and of test images; 0: all */
+    int least;            /* fewer valid training images than `least` are an error (DG_DATA) */
+    int limit;            /* max number of training images and of test images; 0: no limit */
     bool fixed_shape;     /* the model fixes size and channels, so printed advice suggests no other values */
     bool labelled;        /* load classes and test images in addition to training images */
-    const char *test;     /* test images: a folder, or a share such as "0.5" of each class; NULL: the dataset's */
+    const char *test;     /* folder of test images, or a share of each class, such as "0.5"; may be NULL */
     bool any_part;        /* if the dataset has only test images, train on these instead of returning DG_DATA */
     uint64_t seed;
     const char *cache;               /* path of the cache file for decoded images, or NULL */
@@ -52,45 +52,45 @@ typedef struct {
     char **name;
     int *width, *height;
     uint8_t *kind;
-    uint8_t *did; /* per image: changes made by decoding, as bits 1u << dg_did */
+    uint8_t *did; /* changes that decoding made to each image, as bits 1u << dg_did */
     dg_skip *skip;
     int skips;
-    int made, hidden;     /* numbers of ignored images made by dcgan, and of hidden files and folders */
+    int made, hidden;     /* made: number of ignored images made by dcgan; hidden: number of hidden files and folders */
     uint64_t fingerprint; /* hash of all pixels in image order and, with the option `labelled`, of all labels */
     bool cached;
     int train;      /* images 0 ... train - 1 are training images, the others are test images */
     int usable;     /* number of valid images, including images that the options leave out */
-    int aside;      /* number of test images that are not loaded, because the option `labelled` is false */
+    int aside;      /* number of test images that are not loaded without the option `labelled` */
     int32_t *label; /* class index of each image; NULL without classes */
     int classes;
     char **class_name;
     char *unclassified; /* reason why folders or labels define no classes; NULL without folders and labels */
 } dg_dataset;
 
-/* Load a folder of IDX files (MNIST; gzipped or not), of CIFAR .bin files, or of images, detected from its contents. A
- * folder of images is read recursively, in bytewise order of paths. If every image is below a subfolder, the direct
- * subfolders are the classes, in bytewise order. If the direct subfolders are train/ and test/, each with a folder per
- * class, train/ has the training images and test/ the test images. If test/ is missing, valid/ has the test images. */
+/* Load a folder of IDX files (MNIST), CIFAR .bin files or images, detected from its contents. A folder of images is
+ * read recursively, in bytewise order of paths. If every image is below a subfolder, the direct subfolders are the
+ * classes, in bytewise order. Direct subfolders train/ and test/, each with a folder per class, have the training
+ * and test images. If test/ is missing, valid/ has the test images. */
 dg_err dg_dataset_load(const dg_dataset_options *o, dg_dataset *out);
 /* Like dg_dataset_load, but without calling dg_dataset_judge and without writing skipped.txt. */
 dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out);
-/* DG_DATA: unusable images exceed 10% or 1,000 (with `strict`: 0), or usable images are fewer than `least`. */
+/* Returns DG_DATA if unusable images exceed 10% or 1,000, or if usable images are fewer than `least`. With `strict`,
+ * one unusable image is DG_DATA. */
 dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d);
-/* Write why files were skipped, most frequent first: "PNG: cut off after N bytes (9), JPEG: ... (3)". Returns out. */
+/* Write the reasons for skipped files to out, most frequent first: "PNG: cut off after N bytes (9), JPEG: ... (3)".
+ * Returns out. */
 char *dg_skip_summary(const dg_dataset *d, bool bad_only, int most, char *out, size_t size);
 /* True if reading some files of the dataset failed, but may succeed later. */
 bool dg_dataset_unread(const dg_dataset *d);
-/* True if the file o->skipped lists the skipped files of dataset d. */
 bool dg_dataset_listed(const dg_dataset_options *o, const dg_dataset *d);
-/* Write what was ignored to out: "12 images that dcgan made and 1 hidden file or folder"; "": nothing. Returns out. */
+/* Write the number of ignored images and files to out, or "" if there are none. Returns out. */
 char *dg_left_out(const dg_dataset *d, char *out, size_t size);
 void dg_dataset_free(dg_dataset *d);
 /* Returns the value of the option `test` as a share of the images, or -1 if the value is a folder. */
 double dg_test_share(const char *test);
 const char *dg_dataset_unclassified(const dg_dataset *d);
-/* Returns DG_DATA if dataset d has another number of classes than `classes`. */
 dg_err dg_dataset_check_classes(const dg_dataset *d, const char *dir, const char *model, int classes);
-/* Mean and standard deviation of each channel of the training images, whose values are scaled to 0 ... 1. */
+/* Compute mean and standard deviation of each channel of the training images, scaled to 0 ... 1. */
 void dg_dataset_statistics(const dg_dataset *d, double mean[4], double std[4]);
 uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads);
 

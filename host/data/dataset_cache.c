@@ -1,4 +1,4 @@
-/* Reads and writes the cache file of decoded images. A key identifies files and settings; checksums detect damage. */
+/* Reads and writes the cache file of decoded images. A key identifies files and settings. Checksums detect damage. */
 #include "core/base/file_io.h"
 #include "host/data/dataset_internal.h"
 #include "host/files/replace.h"
@@ -12,7 +12,7 @@
 enum { LISTS_MOST = 1 << 30 };
 static const char magic[16] = "dcgan-cache-1\n";
 
-/* Header of the cache file. Arrays and texts (`lists` bytes) follow, then the pixels. */
+/* The header is followed by arrays and texts of `lists` bytes, then by the pixels. */
 typedef struct {
     char magic[16];
     uint32_t order;
@@ -70,7 +70,7 @@ static char *next_text(const char **at, const char *end)
     return copy;
 }
 
-/* Read the lists, after a check of their checksum. Returns false without memory or for a forged file. */
+/* The caller has checked the checksum of the lists. Returns false without memory or for a forged file. */
 static bool take_lists(const head *h, const uint8_t *lists, dg_dataset *d)
 {
     size_t n = (size_t)h->count, skips = (size_t)h->skips;

@@ -11,7 +11,6 @@
 
 enum { DG_FILES_MAX = 16 << 20, DG_DEPTH_MAX = 64 };
 
-/* An open folder or a zip file. */
 typedef struct {
     int fd; /* -1 for a zip file */
     dg_zip *zip;
@@ -31,25 +30,27 @@ typedef struct {
     int hidden;
 } dg_scan;
 
-/* List all regular files and links to regular files below the open folder; add other entries to out->skip.
- * without: n paths of files to leave out, such as the cache file; may be NULL. */
+/* List all regular files below the open folder, and links to regular files. Other entries are added to out->skip.
+ * without: n paths of files to leave out, such as the cache file, or NULL. */
 dg_err dg_scan_folder(const dg_folder *folder, const char *dir, const char *const *without, int n, dg_scan *out);
 void dg_scan_free(dg_scan *s);
-/* Add a skipped file, with copies of name and reason, to s->skip. how: flags; DG_SKIP_BAD is set for image names. */
+/* Add a skipped file to s->skip, with copies of name and reason. dg_scan_skip always sets DG_SKIP_BAD for names of
+ * images. */
 enum { DG_SKIP_BAD = 1, DG_SKIP_UNREAD = 2 };
 dg_err dg_scan_skip_folder(dg_scan *s, const char *name, int error, const char *reason);
 dg_err dg_scan_skip(dg_scan *s, const char *name, int how, const char *reason);
 bool dg_named_like_a_image(const char *name);
 void dg_scan_sort_skips(dg_scan *s);
 
-/* Number of files that stayed unreadable after retries; if it is high, no further file is retried. */
+/* Number of files that stayed unreadable after retries. If too many did, no further file is retried. */
 typedef atomic_int dg_lost;
-/* After a failed read: return false if a retry is useless, otherwise sleep and return true. tries: retries so far. */
+/* Called after a failed read. Returns false if a retry is useless, otherwise sleeps and returns true. tries: retries
+ * so far. */
 bool dg_try_again(dg_lost *lost, int error, int tries);
 
-/* dg_file_head reads the first `room` bytes of a regular file, dg_file_whole all bytes; both never block. DG_DATA: the
- * file is corrupt and is skipped. DG_IO: the file may be readable later. In a zip file, DG_IO ends the
- * loading, because all files may be unreadable. DG_DEVICE: out of descriptors or memory. */
+/* Read the first `room` bytes of a regular file, or the whole file, without blocking. DG_DATA means that the file is
+ * corrupt and is skipped. DG_IO means that the file may be readable later. In a zip file, DG_IO ends the loading,
+ * because all files may be unreadable. DG_DEVICE: out of descriptors or memory. */
 dg_err dg_file_head(const dg_folder *folder, const char *name, dg_lost *lost, uint8_t *head, size_t room,
                     size_t *bytes);
 dg_err dg_file_whole(const dg_folder *folder, const char *name, dg_lost *lost, size_t limit, uint8_t **data,
@@ -57,7 +58,7 @@ dg_err dg_file_whole(const dg_folder *folder, const char *name, dg_lost *lost, s
 
 dg_err dg_is_there(const dg_folder *folder, const char *name, bool *there);
 
-/* Read training images, test images and labels. If out->fingerprint stays 0, the caller computes the fingerprint. */
+/* Read training images, test images and labels. If out->fingerprint stays 0, the caller must compute it. */
 dg_err dg_source_read(const dg_dataset_options *o, dg_dataset *out);
 dg_err dg_folder_read(const dg_dataset_options *o, const dg_folder *folder, dg_dataset *out);
 dg_err dg_open_folder(const char *dir, dg_folder *out);
@@ -65,7 +66,7 @@ void dg_close_folder(dg_folder *folder);
 int dg_dataset_threads(const dg_dataset_options *o);
 dg_err dg_dataset_pixels(const dg_dataset_options *o, long images, uint8_t **out);
 dg_err dg_dataset_lists(dg_dataset *out, long images);
-/* True if skipped.txt must be rewritten with the skipped files of d; otherwise an existing file is kept. */
+/* True if skipped.txt must be rewritten with the skipped files of d. Otherwise, an existing file stays unchanged. */
 bool dg_dataset_lists_skips(const dg_dataset_options *o, const dg_dataset *d);
 
 /* Names of folders for test images, in order of preference; NULL-terminated. */
@@ -76,11 +77,12 @@ dg_err dg_label_by_folder(const dg_dataset_options *o, dg_dataset *d);
  * NULL, mark the first `limit` images. Returns the number of marked images, or -1 without memory. */
 int dg_mark_evenly(const int32_t *label, int n, int classes, int limit, uint8_t *mark);
 dg_err dg_dataset_first(dg_dataset *d, int limit);
-/* dg_dataset_divide chooses test images by the options o; dg_dataset_add_test adds the images of folder o->test. */
+/* Choose test images by the options o. */
 dg_err dg_dataset_divide(const dg_dataset_options *o, dg_dataset *d);
+/* Add the images of folder o->test as test images. */
 dg_err dg_dataset_add_test(const dg_dataset_options *o, dg_dataset *d);
-/* Keep only the images with the indices order[0 ... n - 1], in this order; the first `train` images become the training
- * images. order: array of d->count entries, overwritten from entry n on. */
+/* Keep only the images order[0 ... n - 1], in this order. The first `train` images become the training images.
+ * `order` has d->count entries, and entries from n on are overwritten. */
 dg_err dg_dataset_arrange(dg_dataset *d, int32_t *order, int n, int train);
 dg_err dg_dataset_keep_test(dg_dataset *d);
 /* Convert an errno to DG_DEVICE (descriptors or memory), DG_IO (disk or network) or DG_DATA (path). */
@@ -92,19 +94,19 @@ void dg_warn_folders(const dg_dataset_options *o, const dg_skip *skip, long skip
 char *dg_bad_advice(const dg_dataset *d, char *out, size_t size);
 #define DG_LINK_TO_FOLDER "a symbolic link to a folder (these are not followed)"
 
-uint64_t dg_hash(uint64_t h, const void *data, size_t bytes); /* FNV-1a; start with DG_HASH */
+uint64_t dg_hash(uint64_t h, const void *data, size_t bytes); /* FNV-1a hash; the first call needs h = DG_HASH */
 #define DG_HASH 0xcbf29ce484222325u
 
-/* Cache keys: hashes of settings and of each file's name, size and mtime. The key `files` covers all files of the
- * folder, so that no file must be opened. The key `images` covers only images that dcgan did not make. */
+/* The cache keys are hashes of the settings and of each file's name, size and mtime. The key `files` covers all
+ * files of the folder, so that no file must be opened. The key `images` covers only images that dcgan did not make. */
 typedef struct {
     uint64_t files, images;
 } dg_cache_keys;
 uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s, bool images);
-/* Fill *out from the cache file if the file is intact and has one of the keys `keys`; the key 0 never matches. */
+/* Fill *out from the cache file if the file is intact and has one of the keys. The key 0 never matches. */
 typedef enum { DG_CACHE_TAKEN, DG_CACHE_OTHER, DG_CACHE_USELESS } dg_cache_found;
 dg_cache_found dg_cache_read(const dg_dataset_options *o, dg_cache_keys keys, dg_dataset *out);
-/* Write the cache file; errors are only warnings, because the decoded images are in memory. */
+/* Errors are only warnings, because the decoded images are in memory. */
 void dg_cache_write(const dg_dataset_options *o, dg_cache_keys keys, const dg_dataset *d);
 
 #endif

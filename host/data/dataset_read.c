@@ -30,7 +30,7 @@ static dg_err refused(int error)
     return dg_fail(DG_IO, "cannot be read: %s", strerror(error));
 }
 
-/* O_NONBLOCK: opening must not block if a file was replaced by a FIFO after the directory was listed. */
+/* O_NONBLOCK, because a FIFO may have replaced the file after the directory was listed. */
 static dg_err open_regular(int folder, const char *name, int *fd, size_t *bytes, int *error)
 {
     struct stat st;

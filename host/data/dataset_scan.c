@@ -102,7 +102,6 @@ static const char *what_it_is(mode_t mode)
     }
 }
 
-/* Skip a directory entry after a failed system call. what: reason for the user; folder: the entry may be a folder. */
 static dg_err refused(walk *w, const char *path, const char *what, int error, bool folder)
 {
     char reason[128];
@@ -114,7 +113,6 @@ static dg_err refused(walk *w, const char *path, const char *what, int error, bo
                   : dg_scan_skip(w->to, path, dg_may_pass(error) ? DG_SKIP_UNREAD : 0, reason);
 }
 
-/* True if a directory entry whose fstatat failed may be a folder. False for a vanished entry of unknown type. */
 static bool may_be_folder(unsigned char type, const char *name, int error)
 {
     return type == DT_DIR || (type == DT_UNKNOWN && error != ENOENT && !dg_named_like_a_image(name));
@@ -131,7 +129,6 @@ static int look_up(walk *w, int parent, const char *base, int flags, struct stat
 
 static dg_err walk_folder(walk *w, int fd, char *path, size_t length, int depth);
 
-/* Returns the length of path up to the end of its first hidden component, or 0. *depth: number of folders in path. */
 static size_t hidden_part(const char *path, int *depth)
 {
     size_t hidden = 0;
@@ -193,7 +190,7 @@ static dg_err link_to(walk *w, int parent, const char *base, const char *path)
     return dg_scan_skip(w->to, path, 0, reason);
 }
 
-/* path: buffer of DG_PATH_BYTES bytes, of which the first `length` bytes are the parent folder's path with '/'. */
+/* path: buffer of DG_PATH_BYTES bytes. Its first `length` bytes are the parent folder's path with '/'. */
 static dg_err visit(walk *w, int parent, const struct dirent *entry, char *path, size_t length, int depth)
 {
     const char *base = entry->d_name;

@@ -17,7 +17,7 @@
 typedef struct {
     char *reason;
     bool bad, unread, made;
-    int slot; /* index in `pixels` while images are decoded; unusable images are removed from `pixels` later */
+    int slot; /* index in `pixels` until unusable images are removed */
     dg_decoded file;
     uint8_t kind;
 } fate;
@@ -71,7 +71,6 @@ static void settle(job *j, long i, dg_err e, bool bad)
     stop_with(j, skip ? dg_fail(DG_DEVICE, "no memory for the list of images") : dg_context(e, "%s", name));
 }
 
-/* Read the first bytes of a file to detect whether the file is an image, and whether dcgan made it. */
 static void look_at(job *j, long i)
 {
     uint8_t head[DG_HEAD_BYTES];
@@ -133,7 +132,7 @@ static void each_file(job *j, void (*work)(job *, long), long total)
     if (o->progress && total && !atomic_load(&j->error)) o->progress(o->context, total, total);
 }
 
-/* Assign an index in the pixel array (slot) to each image; with the option `limit`, drop images beyond the limit. */
+/* Give each image a slot, which is its index in the pixel array. Images beyond the option `limit` are dropped. */
 static long give_slots(job *j, dg_scan *s)
 {
     long slots = 0;
@@ -195,7 +194,7 @@ static dg_err collect_skips(job *j, dg_scan *s, dg_dataset *out)
 
 static int by_name(const void *name, const void *file) { return strcmp(name, ((const dg_file *)file)->name); }
 
-/* Restore the decoding errors that the cache stored; other skipped files are found by reading the folder again. */
+/* The cache stores only decoding errors. Other skipped files are found by reading the folder again. */
 static dg_err recall_failures(job *j, dg_scan *s, dg_dataset *out)
 {
     for (int i = 0; i < out->skips; i++) {
@@ -231,8 +230,8 @@ static bool any_unread(const dg_dataset *d)
     return false;
 }
 
-/* True if listing the folder again gives the same cache key. If not, a file may have been replaced before it was
- * decoded, and the images must not be cached. */
+/* True if listing the folder again gives the same cache key. Otherwise, a file may have changed before it was
+ * decoded, so the images must not be cached. */
 static bool is_unchanged(const job *j, uint64_t files)
 {
     dg_scan now;

@@ -1,5 +1,5 @@
-/* IDX files of bytes (MNIST, yann.lecun.com). Layout of an IDX file: two zero bytes, a type (8: unsigned bytes), the
- * number of dimensions, each dimension (4 bytes big-endian), the values. */
+/* Reads IDX files of bytes (MNIST, yann.lecun.com). An IDX file begins with two zero bytes, a type (8: unsigned
+ * bytes) and the number of dimensions. Each dimension follows (4 bytes big-endian), then the values. */
 #include "core/base/bytes.h"
 #include "host/data/records_internal.h"
 #include "host/files/made.h"
@@ -12,14 +12,14 @@
 
 enum { LABELS = 1, IMAGES = 3, HEADER_MOST = 4 + 4 * IMAGES, SIDE_MOST = 4096 };
 
-/* Limits for gzipped files. MNIST unpacks to 5 times its size; 8 million digits (infinite MNIST) have 6.4 GB. */
+/* Limits for gzipped files. MNIST unpacks to 5 times its size. The 8 million digits of infinite MNIST have 6.4 GB. */
 static const uint64_t UNPACKED_MOST = (uint64_t)8 << 30, UNPACKED_RATIO = 50, UNPACKED_FREE = 64 << 20;
 
 static bool gzipped(const uint8_t *data, size_t bytes) { return bytes > 2 && data[0] == 0x1f && data[1] == 0x8b; }
 
 static const char no_memory[] = "no memory";
 
-/* Unpack at most `room` bytes, and return their number. *end: the gzipped data is complete and intact; *why: fault. */
+/* Unpack at most `room` bytes, and return their number. *end is true if the gzipped data is complete and intact. */
 static size_t inflate_some(const uint8_t *data, size_t bytes, uint8_t *out, size_t room, bool *end, const char **why)
 {
     z_stream z = {0};
@@ -48,7 +48,8 @@ static size_t inflate_some(const uint8_t *data, size_t bytes, uint8_t *out, size
     return done;
 }
 
-/* Returns the number of dimensions of an IDX file of bytes, or 0 for other data. *needed: declared file size. */
+/* Returns the number of dimensions, or 0 for data that is not IDX of bytes. *needed is the file size that the header
+ * declares. */
 static int read_header(const uint8_t *data, size_t bytes, uint64_t *needed)
 {
     const int n = bytes >= 4 && !data[0] && !data[1] && data[2] == 8 ? data[3] : 0;
@@ -85,7 +86,6 @@ dg_err dg_idx_limit(const uint8_t *head, size_t bytes, uint64_t *limit)
     return DG_OK;
 }
 
-/* Get the unpacked size that the IDX header declares, and check it against the limits of SECURITY.md. */
 static dg_err unpacked_bytes(const uint8_t *data, size_t bytes, uint64_t *needed)
 {
     uint8_t head[HEADER_MOST];
@@ -125,7 +125,7 @@ dg_err dg_idx_unpack(uint8_t **data, size_t *bytes)
     }
     free(*data);
     *data = plain;
-    *bytes = n; /* needed + 1 marks a file that is longer than its header declares */
+    *bytes = n; /* n = needed + 1 marks a file that is longer than its header declares */
     return DG_OK;
 }
 
@@ -181,8 +181,6 @@ dg_err dg_idx_labels(const uint8_t *data, size_t bytes, dg_records *out)
     return DG_OK;
 }
 
-/* Below: reads a folder of IDX files (images and labels for training and testing) as a dataset. */
-
 bool dg_idx_named(const char *name)
 {
     return !fnmatch("*idx[13]-ubyte", name, 0) || !fnmatch("*idx[13]-ubyte.gz", name, 0);
@@ -216,7 +214,8 @@ static dg_err read_file(const dg_dataset_options *o, const dg_record_files *f, d
     return e ? dg_record_file_wrong(o, file, e) : dg_record_file_read(o, f->folder, (size_t)limit, file);
 }
 
-/* Find out if each file has images or labels, for training or testing. Gzipped copies of files in f are dropped. */
+/* Detect whether each file has images or labels, and whether they are for training or testing. Gzipped copies of
+ * other files are dropped. */
 static dg_err sort_out(const dg_dataset_options *o, dg_record_files *f)
 {
     for (int i = 0; i < f->files; i++)
@@ -264,7 +263,8 @@ static dg_err name_class(dg_dataset *d, int label)
     return DG_OK;
 }
 
-/* Make a class of each label that occurs in r. label_of[label]: index of the class; -1: no image has the label. */
+/* Make a class of each label in r. label_of[label] becomes the index of the class, or -1 for a label that no image
+ * has. */
 static dg_err find_classes(const dg_records *r, int label_of[256], dg_dataset *d)
 {
     for (int i = 0; i < 256; i++) label_of[i] = -1;

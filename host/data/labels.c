@@ -21,7 +21,6 @@ static void folders_free(folders *f)
     *f = (folders){0};
 }
 
-/* Returns the length of the first folder name in path, or 0 if path has no folder. */
 static size_t folder_of(const char *path)
 {
     const char *slash = strchr(path, '/');
@@ -48,8 +47,9 @@ static int find(const folders *f, const char *name)
     return at ? (int)(at - f->name) : -1;
 }
 
-/* List the first folders in the paths of images `from` to `to` - 1, without the first `skip` bytes of each path.
- * Paths are sorted, so images of a folder are consecutive. *plain: index of the first image without folder, or -1. */
+/* List the folders of images `from` to `to` - 1. An image's folder is the first one in its path after `skip` bytes.
+ * Paths are sorted, so images of a folder are consecutive. *plain is the index of the first image without folder, or
+ * -1. */
 static dg_err collect(const dg_dataset *d, int from, int to, size_t skip, folders *out, int *plain)
 {
     *out = (folders){0};
@@ -77,7 +77,6 @@ __attribute__((format(printf, 2, 3))) static dg_err unclassified(dg_dataset *d, 
     return (d->unclassified = strdup(why)) ? DG_OK : no_memory();
 }
 
-/* Set the label of each image to the index of the image's folder in `classes`, or to -1 if it is not in `classes`. */
 static void give_labels(dg_dataset *d, int from, int to, size_t skip, const folders *classes)
 {
     char name[DG_PATH_BYTES] = "";
@@ -133,7 +132,6 @@ static void range_of(const dg_dataset *d, const char *top, int *from, int *to)
     while (*to < d->count && !strncmp(d->name[*to], top, bytes) && d->name[*to][bytes] == '/') ++*to;
 }
 
-/* Sort the images: training images first, then test images; drop the images that are neither. */
 static dg_err order_parts(const dg_dataset_options *o, dg_dataset *d, const int train[2], const int test[2],
                           const char *name)
 {

@@ -41,7 +41,6 @@ void dg_loader_close(dg_loader *f)
 
 static int least(int a, int b) { return a < b ? a : b; }
 
-/* Plan to fill the next window with the images of the epoch from position `first` on. */
 static void plan_next(dg_loader *f, uint64_t epoch, int first)
 {
     if (!f->begun || epoch != f->next.epoch) dg_permutation(f->next_order, f->records.count, f->seed, epoch);
@@ -93,7 +92,7 @@ static dg_err change_windows(dg_loader *f)
     f->begun = true;
     if (f->end < f->used) plan_next(f, f->next.epoch, f->end);
     else plan_next(f, f->next.epoch + 1, 0);
-    /* copies wait until enqueued steps have read the window; the host waits until pinned memory is copied */
+    /* copies wait until steps have read the window; the host waits until its pinned memory is copied */
     e = b->record(b, DG_COMPUTE, DG_EVENT_READ);
     if (!e) e = b->wait(b, DG_COPY, DG_EVENT_READ);
     return e ? e : b->query(b, DG_EVENT_FILLED + 1 - f->side, true, &yes);

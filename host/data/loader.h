@@ -1,13 +1,13 @@
 /* Copies the training images to the device in the order of training. If the dataset fits into device memory, it is
- * copied once, and each epoch copies only a permutation. Otherwise device memory has two windows (buffers): steps read
- * images from one window while the host fills the other window with images of later steps. Before each step the host
- * gathers some images in pinned memory, which are copied to the device during the step. */
+ * copied once, and each epoch copies only a permutation. Otherwise, device memory has two windows, which are buffers
+ * for images. Steps read images from one window while the host fills the other window with images of later steps.
+ * Before each step, the host gathers some images in pinned memory. They are copied to the device during the step. */
 #ifndef DG_LOADER_H
 #define DG_LOADER_H
 
 #include "core/plan/backend.h"
 
-/* Contiguous records; a record has the bytes of an image and additional data, such as its label. */
+/* A record has the bytes of an image and additional data, such as its label. Records are contiguous. */
 typedef struct {
     const uint8_t *data;
     size_t bytes;
@@ -39,7 +39,7 @@ typedef struct {
 dg_err dg_loader_open(dg_loader *f, dg_backend *b, dg_records records, int batch, int used, int window, uint64_t seed);
 void dg_loader_close(dg_loader *f);
 
-/* Call dg_loader_epoch if an epoch starts or is resumed at position `place`, and dg_loader_step before each step. */
+/* Call dg_loader_epoch if an epoch starts or is resumed at position `place`. Call dg_loader_step before each step. */
 dg_err dg_loader_epoch(dg_loader *f, uint64_t epoch, int place);
 dg_err dg_loader_step(dg_loader *f, int place);
 

@@ -39,7 +39,6 @@ static bool colourless(const dg_dataset *d, int i)
     return true;
 }
 
-/* Group images that have equal pixels after resizing, by equal hashes and a comparison of the pixels. */
 static void find_twins(const dg_dataset *d, int threads, dg_looks *l)
 {
 #pragma omp parallel for num_threads(threads > 0 ? threads : omp_get_max_threads())

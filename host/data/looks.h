@@ -14,7 +14,7 @@ typedef struct {
     int grey;
     int did[DG_DIDS];   /* number of images that decoding changed, per kind of change */
     int small, side;    /* small: number of images below the network's size; side: median of their shorter sides */
-    int copies, groups; /* numbers of images that duplicate an earlier image, and of groups of duplicates */
+    int copies, groups; /* copies: images that duplicate an earlier image; groups: groups of duplicates */
     dg_twin *twin;
 } dg_looks;
 

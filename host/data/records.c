@@ -98,7 +98,6 @@ dg_err dg_record_file_read(const dg_dataset_options *o, const dg_folder *folder,
     return dg_record_file_wrong(o, f, dg_file_whole(folder, f->name, &lost, limit, &f->data, &f->bytes));
 }
 
-/* True if the dataset's own test set must be loaded. */
 bool dg_test_wanted(const dg_dataset_options *o) { return o->labelled && !o->test; }
 
 static bool is_of(const dg_record_file *f, int part) { return !f->labels && (int)f->part == part; }
@@ -136,7 +135,6 @@ static dg_err choose_evenly(const dg_dataset_options *o, const dg_record_files *
     return done ? DG_OK : dg_fail(DG_DEVICE, "out of memory to select some of %d images", n);
 }
 
-/* Choose the images to load from a training or test set. If o->limit is set, choose an equal number per class. */
 static dg_err choose(const dg_dataset_options *o, const dg_record_files *f, int part, const int *label_of, int classes,
                      int **number, int *wanted)
 {

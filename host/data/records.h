@@ -1,5 +1,5 @@
-/* IDX (MNIST) and CIFAR .bin files, which store many images of one size, and 8-bit labels. For an invalid file,
- * functions return DG_DATA with a message that begins with "byte N: "; the caller prepends the file name. */
+/* Reads IDX (MNIST) and CIFAR .bin files, which store many images of equal size with 8-bit labels. An invalid file
+ * is DG_DATA with a message that begins with "byte N: ". The caller prepends the file name. */
 #ifndef DG_RECORDS_H
 #define DG_RECORDS_H
 
@@ -12,13 +12,13 @@ typedef struct {
     int channels; /* 3 channels are stored as consecutive planes */
 } dg_records;
 
-/* Replace gzipped malloc'd data by the unpacked data; leave other data unchanged. */
+/* Replace gzipped malloc'd data by the unpacked data. Other data stays unchanged. */
 dg_err dg_idx_unpack(uint8_t **data, size_t *bytes);
 /* Returns the number of dimensions in the header of an IDX file (gzipped or not), or 0 for another file. */
 int dg_idx_dimensions(const uint8_t *head, size_t bytes);
-/* Get the size limit of an IDX file: 64 MiB more than its header declares. DG_DATA: the header declares over 8 GiB. */
+/* The size limit is 64 MiB more than the header of the IDX file declares. DG_DATA: the header declares over 8 GiB. */
 dg_err dg_idx_limit(const uint8_t *head, size_t bytes, uint64_t *limit);
-/* Pointers in out refer to data. Call dg_idx_images before dg_idx_labels, which checks the number of labels. */
+/* Pointers in out refer to data. Call dg_idx_images first, because dg_idx_labels checks the number of labels. */
 dg_err dg_idx_images(const uint8_t *data, size_t bytes, dg_records *out);
 dg_err dg_idx_labels(const uint8_t *data, size_t bytes, dg_records *out);
 

@@ -24,11 +24,9 @@ typedef struct {
     dg_record_file file[DG_RECORD_FILES];
 } dg_record_files;
 
-/* Read a whole file of at most `limit` bytes. */
 dg_err dg_record_file_read(const dg_dataset_options *o, const dg_folder *folder, size_t limit, dg_record_file *f);
 dg_err dg_record_file_wrong(const dg_dataset_options *o, const dg_record_file *f, dg_err e);
 bool dg_test_wanted(const dg_dataset_options *o);
-/* Load the training and test images that the options o select into d. */
 dg_err dg_records_into(const dg_dataset_options *o, const dg_record_files *f, const int *label_of, dg_dataset *d);
 
 bool dg_idx_named(const char *name);

@@ -4,7 +4,7 @@
 
 enum { DG_SIDE_LEAST = 16, DG_SIDE_MOST = 256 };
 
-/* Returns n with side = *first * 2^n and 4 <= *first <= 7; 0: impossible. */
+/* Returns n with side = *first * 2^n and 4 <= *first <= 7, or 0 if there is no such n. */
 static inline int dg_side_halvings(int side, int *first)
 {
     int n = 0;

@@ -12,7 +12,7 @@
 typedef struct {
     dg_record_files *files; /* files that may be IDX or CIFAR files, in bytewise order of names */
     bool idx, cifar;
-    bool sure; /* the kind is known from the contents of a file, not only from file names */
+    bool sure; /* true if the contents of a file confirm the kind */
 } guess;
 
 static int by_name(const void *a, const void *b)
@@ -154,7 +154,6 @@ static bool has_folder(const dg_folder *folder, const char *name)
     return !fstatat(folder->fd, name, &s, 0) && S_ISDIR(s.st_mode);
 }
 
-/* True if the folder has the subfolders train/ and, for test images, test/ or valid/. */
 static bool has_parts(const dg_folder *folder)
 {
     bool test = false;

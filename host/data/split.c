@@ -8,7 +8,8 @@
 
 static dg_err no_memory(const dg_dataset *d) { return dg_fail(DG_DEVICE, "no memory to split %d images", d->count); }
 
-/* Permute an array: the new item i is the old item order[i]. Scratch memory: one (1 item), done (`count` bytes). */
+/* Permute an array: item i of the result is item order[i]. one and done are scratch memory for one item and `count`
+ * bytes. */
 static void permute(void *items, size_t bytes, const int32_t *order, int count, uint8_t *one, uint8_t *done)
 {
     uint8_t *item = items;
@@ -27,7 +28,6 @@ static void permute(void *items, size_t bytes, const int32_t *order, int count, 
     }
 }
 
-/* Append to `order`, which has n entries, every image index that `order` does not contain yet. */
 static void add_others(int32_t *order, int n, int count, uint8_t *kept)
 {
     memset(kept, 0, (size_t)count);
@@ -110,14 +110,14 @@ dg_err dg_dataset_first(dg_dataset *d, int limit)
     return e;
 }
 
-/* Returns the number of test images: share * n, rounded down, but at least 1 and at most n - 1 for n >= 2. */
+/* Returns the number of test images. For n >= 2 and share > 0, both parts get at least one image. */
 static int share_of(double share, int n)
 {
     const int k = (int)floor(share * n + 1e-9);
     return n < 2 || share <= 0 ? 0 : k < 1 ? 1 : k > n - 1 ? n - 1 : k;
 }
 
-/* Mark a random share of the images of a class as test images. member, perm: scratch memory, one entry per image. */
+/* Mark a random share of a class as test images. member and perm are scratch memory with one entry per image. */
 static void draw_class(const dg_dataset *d, int label, double share, uint64_t seed, int32_t *member, int32_t *perm,
                        uint8_t *mark)
 {

@@ -28,7 +28,6 @@ static int class_named(const dg_dataset *d, const char *name)
     return -1;
 }
 
-/* Replace the labels of dataset `test` by the indices of d's classes with equal names. */
 static dg_err translate(const dg_dataset_options *o, const dg_dataset *d, dg_dataset *test)
 {
     char name[1024], class[300];
@@ -47,7 +46,6 @@ static dg_err translate(const dg_dataset_options *o, const dg_dataset *d, dg_dat
     return DG_OK;
 }
 
-/* Append `extra` items of `bytes` bytes to the `count` items of *items. */
 static bool append(void **items, int count, void *more, int extra, size_t bytes)
 {
     uint8_t *all = realloc(*items, ((size_t)count + (size_t)extra) * bytes + 1);

@@ -119,7 +119,8 @@ static zip_int64_t serve(void *state, void *data, zip_uint64_t n, zip_source_cmd
     }
 }
 
-/* Returns the error of a failed libzip call. Set errno to 0 before the call, because libzip does not report ENOMEM. */
+/* Returns the error of a failed libzip call. The caller must set errno to 0 before the libzip call, because libzip
+ * does not report ENOMEM. */
 static dg_err failed(const dg_zip *z, zip_error_t *error)
 {
     if (z->failed == ENOMEM || (!z->failed && errno == ENOMEM))
@@ -159,7 +160,6 @@ static bool stays_inside(const char *name, char out[NAME_MOST])
 
 static dg_err no_memory(void) { return dg_fail(DG_DEVICE, "no memory for the list of files in the zip file"); }
 
-/* Add the packed and unpacked size of a file to the totals. Returns DG_DATA if a total exceeds its limit. */
 static dg_err limit(const zip_stat_t *s, uint64_t bytes, uint64_t *packed, uint64_t *unpacked)
 {
     const uint64_t out_most = bytes < ALL_MOST / RATIO_MOST ? RATIO_MOST * bytes + RATIO_FREE : ALL_MOST;
@@ -230,7 +230,6 @@ static bool below_a_file(const dg_zip *z, const char *name)
     return found;
 }
 
-/* Drop files with duplicate paths except the first, then files whose folder is also a file. */
 static void drop_doubles(dg_zip *z)
 {
     long n = 0;

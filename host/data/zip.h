@@ -23,7 +23,8 @@ bool dg_zip_inside(const char *path);
 dg_err dg_zip_look(const char *path, bool *zip);
 
 /* Open a zip file and check its central directory against the limits of SECURITY.md. Files with duplicate paths, or
- * with paths outside the root, are left out with a warning. DG_DATA: the zip file is damaged or exceeds a limit. */
+ * with paths outside the root, are left out with a warning. Returns DG_DATA if the zip file is damaged or exceeds a
+ * limit. */
 dg_err dg_zip_open(const char *path, dg_zip **out);
 void dg_zip_close(dg_zip *z);
 
@@ -31,8 +32,9 @@ const dg_zip_file *dg_zip_files(const dg_zip *z, long *n);
 const dg_zip_file *dg_zip_find(const dg_zip *z, const char *name);
 bool dg_zip_has_folder(const dg_zip *z, const char *name);
 
-/* Read the first n bytes of `file` into `to`, thread-safely. If n is the size of `file`, check the checksum. DG_DATA:
- * damaged file. After DG_IO, *error is the errno, or -1 if the zip file became shorter. DG_DEVICE: no memory. */
+/* Read the first n bytes of `file` into `to`. Thread-safe. If n is the size of `file`, also check the checksum.
+ * DG_DATA: damaged file. DG_DEVICE: no memory. After DG_IO, *error is the errno, or -1 if the zip file became
+ * shorter. */
 dg_err dg_zip_read(dg_zip *z, const dg_zip_file *file, uint8_t *to, size_t n, int *error);
 
 #endif

@@ -1,6 +1,6 @@
-/* Drawn cat faces. The file cat.c chooses random properties and computes the coat's colour; cat_draw.c paints each
- * pixel. Lengths are in face units: the head measures about 1.3 x 1.1. In face coordinates x points right, y points
- * down, and (0, 0) is between and slightly below the eyes. */
+/* Drawn cat faces. The file cat.c chooses random properties and computes the coat's colour. The file cat_draw.c
+ * paints each pixel. Lengths are in face units, in which the head measures about 1.3 x 1.1. In face coordinates, x
+ * points right and y points down. The point (0, 0) is between the eyes and slightly below them. */
 #ifndef DG_CAT_H
 #define DG_CAT_H
 

@@ -2,8 +2,8 @@
 
 #include <stddef.h>
 
-/* A pixel, painted in layers from background to whiskers. The coverage of the pixel by a layer is computed from the
- * signed distance between the pixel's centre and the layer's edge. */
+/* A pixel is painted in layers from background to whiskers. A layer covers a part of the pixel, which follows from
+ * the signed distance between the pixel's centre and the layer's edge. */
 typedef struct {
     const dg_cat *cat;
     double pixel; /* side of a pixel in face units */
@@ -165,7 +165,6 @@ static void paint_head(point *p, double x, double y, double fx, double fy)
     double rim = dg_clamp01(1 + shape / .28);
     double light = 1.02 + .10 * (c->light_x * x - y) - .22 * rim * rim;
     light += .16 * (dg_cat_noise(c->grain + 15, fx * 13, fy * 6 - absolute(fx) * 3) - .5);
-    /* The bridge of the nose is lighter, and the eye sockets are darker. */
     light += .05 * dg_smooth(.10, .02, absolute(fx)) * dg_smooth(-.3, -.1, fy) * dg_smooth(.2, .1, fy);
     double socket = dg_smooth(.16, .04, absolute(absolute(fx) - .12));
     light -= .10 * socket * dg_smooth(-.22, -.05, fy) * dg_smooth(.16, .02, fy);
@@ -191,7 +190,6 @@ static void paint_eye(point *p, double fx, double fy, int which)
         paint_shut_eye(p, outward, down, w);
         return;
     }
-    /* An eye is a lens shape between two arcs, with half width w and half height h. */
     double h = w * c->eye_open[which], radius = (w * w + h * h) / (2 * h), lift = radius - h;
     double up = dg_length(outward, down - lift) - radius, low = dg_length(outward, down + lift) - radius;
     double lens = up > low ? up : low;
@@ -224,7 +222,6 @@ static void paint_mouth(point *p, double x, double y)
         paint(p, (dg_rgb){.55, .28, .30}, cover(p, tongue - .012));
         paint(p, (dg_rgb){.92, .55, .57}, cover(p, tongue));
     }
-    /* The mouth consists of two arcs below the nose, which are wider for a smile. */
     double r = c->mouth == DG_MOUTH_SMILE ? .095 : .075, off = absolute(dg_length(ax - r, y - .27) - r);
     double arc = y > .262 ? off : .1;
     double stem = segment(x, y, 0, .2, 0, .275);
@@ -266,7 +263,7 @@ void dg_cat_draw(uint8_t *pixels, int size, const dg_cat *c)
             paint_body(&p, dx - c->body_x, dy);
             double x = dx * c->cos_tilt + dy * c->sin_tilt, y = dy * c->cos_tilt - dx * c->sin_tilt;
             paint_ears(&p, x, y);
-            /* Turning the head shifts the face, most in the middle of the head and not at all at the rim. */
+            /* Turning the head shifts the middle of the face most. The rim of the head stays in place. */
             double round = dg_clamp01(1 - x * x / .5 - y * y / .5);
             double fx = x - c->yaw * round, fy = y - c->pitch * round;
             paint_head(&p, x, y, fx, fy);

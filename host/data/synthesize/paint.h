@@ -1,5 +1,6 @@
-/* Random values, colours and smooth edges for drawn images. The code uses only + - * / and sqrt of doubles (no libm, no
- * contraction to FMA), which IEEE 754 defines exactly, so that every machine draws the same bytes. */
+/* Random values, colours and smooth edges for drawn images. The code uses only + - * / and sqrt of doubles, without
+ * libm and without contraction to FMA. IEEE 754 defines these operations exactly, so every machine draws the same
+ * bytes. */
 #ifndef DG_PAINT_H
 #define DG_PAINT_H
 
@@ -27,7 +28,7 @@ double dg_uniform(dg_dice *d, double a, double b);
 dg_rgb dg_hsv(double h, double s, double v);
 
 static inline double dg_clamp01(double t) { return t < 0 ? 0 : t > 1 ? 1 : t; }
-/* Smooth step from 0 at t = a to 1 at t = b, also for b < a; constant outside of this range. */
+/* Smooth step from 0 at t = a to 1 at t = b. b may be less than a. */
 static inline double dg_smooth(double a, double b, double t)
 {
     t = dg_clamp01((t - a) / (b - a));

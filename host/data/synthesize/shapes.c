@@ -40,7 +40,6 @@ static dg_rgb colour(dg_dice *d)
     return dg_hsv(h, s, dg_uniform(d, .15, 1));
 }
 
-/* Draw random colours for the shape until they differ from both background colours; after 50 tries use a grey. */
 static void choose_colours(dg_dice *d, shape *s)
 {
     s->back[0] = colour(d);
@@ -84,7 +83,7 @@ static double wave(double t)
 /* Signed distance to a five-pointed star. Mirroring at the symmetry axes moves the point next to one edge. */
 static double star(double x, double y, double r)
 {
-    const double c = 0.80901699437494742, s = 0.58778525229247314; /* of 36 degrees */
+    const double c = 0.80901699437494742, s = 0.58778525229247314; /* cosine and sine of 36 degrees */
     x = magnitude(x);
     double over = 2 * larger(c * x - s * y, 0);
     x -= over * c;

@@ -60,7 +60,7 @@ static dg_err encode(const drawing *w, int i, void **data, size_t *bytes)
     return e;
 }
 
-/* Returns DG_OK if the file at path equals the new image, or if the new image may replace the file. */
+/* Returns DG_OK if the file at path already has these bytes, or if dg_replaces_all() allows to replace it. */
 static dg_err check_same(const char *path, const void *data, size_t bytes)
 {
     if (dg_replaces_all()) return dg_write_atomic(path, &(dg_chunk){data, bytes}, 1);
@@ -102,7 +102,6 @@ static dg_err one(const drawing *w, int i, phase what)
     return e;
 }
 
-/* Run one phase (check or write) for all images. Returns the error of the first image that failed. */
 static dg_err all(const drawing *w, int count, phase what)
 {
     dg_err error = DG_OK;
