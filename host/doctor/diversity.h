@@ -1,4 +1,4 @@
-/* Diversity of the samples in a grid relative to real images, stored as the text chunk Diversity in the grid's PNG. */
+/* Diversity of the samples in a grid, relative to real images. The grid's PNG stores it as text chunk Diversity. */
 #ifndef DG_DIVERSITY_H
 #define DG_DIVERSITY_H
 
@@ -6,14 +6,15 @@
 
 #include "host/doctor/doctor.h"
 
-/* Returns sqrt(mean over pixel values of variance over n images). values: pixel values per image. */
+/* Returns the root of the mean variance of pixel values over n images. values: number of pixel values per image. */
 double dg_diversity(const uint8_t *pixels, int n, size_t values);
 
-/* Get the epochs of the sample grids in directory d, ascending, malloc'd. Closes d; if d is NULL, fails with errno. */
+/* Set *epoch to a malloc'd array with the epochs of the sample grids in d, ascending. Closes d. If d is NULL, fails
+ * with errno. */
 dg_err dg_grid_epochs(DIR *d, const char *path, uint64_t **epoch, int *n);
 
-/* Read the diversities of a run's sample grids, sorted by epoch, into *seen (malloc'd). Set *seen to NULL and *n to 0
- * before the first call; later calls replace the result. */
+/* Read the diversities of a run's sample grids into the malloc'd array *seen, sorted by epoch. Set *seen to NULL and
+ * *n to 0 before the first call. Later calls replace the array. */
 dg_err dg_grids_seen(const char *dir, dg_grid_seen **seen, int *n);
 
 /* Pass the log rows and sample grids of a resumed run to the doctor rules, without reporting old findings. */

@@ -165,7 +165,7 @@ char *dg_finding_text(const dg_finding *f, char *out, size_t size)
     if (f->repeats)
         n += snprintf(out + n, size - (size_t)n, "%d more time%s; the worst case: ", f->repeats, dg_s(f->repeats));
     if (f->end_step && !f->repeats) snprintf(out + n, size - (size_t)n, "%s", f->rule->ended);
-    else snprintf(out + n, size - (size_t)n, f->rule->says, f->worst); /* format: from dg_doctor_rules */
+    else snprintf(out + n, size - (size_t)n, f->rule->says, f->worst); /* the format is a constant of dg_doctor_rules */
 #pragma GCC diagnostic pop
     return out;
 }

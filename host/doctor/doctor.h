@@ -1,5 +1,4 @@
-/* Detects problems of GAN training by rules for the log and for sample grids (docs/guide/doctor.md). A finding has a
- * start, an end, and advice. */
+/* Detects problems of GAN training by rules for the log and for sample grids (docs/guide/doctor.md). */
 #ifndef DG_DOCTOR_H
 #define DG_DOCTOR_H
 
@@ -12,10 +11,11 @@ enum {
     DG_DOCTOR_TOLD = 3       /* max number of findings per rule that are reported one by one */
 };
 
-/* Input of the rules: means over a window of the log, the newest sample grid, the newest metrics. */
+/* Input of the rules: values of a window of the log, the newest sample grid and the newest metrics. A window has
+ * DG_DOCTOR_WINDOW steps. */
 typedef struct {
     uint64_t step, epoch;
-    double d_x, d_gz, loss_d, most_loss_d; /* means of D(x), D(G(z)), loss of D; max loss of D */
+    double d_x, d_gz, loss_d, most_loss_d; /* means of D(x), D(G(z)) and the loss of D; max loss of D */
     double most_loss, mean_loss;           /* maximum and mean of max(loss of D, loss of G) */
     double swing;                          /* standard deviation of D(x) - D(G(z)) */
     double loss_d_before;                  /* mean loss of D in the previous window, or NaN */
@@ -33,7 +33,7 @@ typedef struct {
     bool (*needs)(const dg_vitals *v);   /* a finding begins only if this function returns true */
     const char *when;                    /* the condition `needs` in words, for docs/guide/doctor.md */
     double (*value)(const dg_vitals *v); /* measured value; NaN leaves findings unchanged */
-    bool below; /* true: a finding begins at value < begins and ends at value > ends; false: the opposite */
+    bool below; /* true: findings begin below `begins` and end above `ends`; false: the reverse */
     double begins, ends;
     int windows;
     bool at_end;                       /* the rule is checked once, at the end of the run */
@@ -47,13 +47,12 @@ enum { DG_DOCTOR_RULES = 9 };
 typedef struct {
     const dg_doctor_rule *rule;
     uint64_t epoch, step;
-    uint64_t end_epoch, end_step; /* 0: not ended */
+    uint64_t end_epoch, end_step; /* 0 while the finding has not ended */
     double worst;
     int repeats;  /* number of repeated findings that this entry counts, or 0 for a single finding */
     bool summary; /* true for a summary of all repeated findings at the end of the run */
 } dg_finding;
 
-/* Diversity of an epoch's sample grid, relative to real images. */
 typedef struct {
     uint64_t epoch;
     double diversity;
@@ -72,7 +71,7 @@ typedef struct {
     } sum;
     uint64_t number_before; /* 1 + index of the previous window */
     int in_a_row[DG_DOCTOR_RULES], times[DG_DOCTOR_RULES];
-    /* 1 + index of each rule's unfinished finding (open) and of the entry that counts repeats (repeated); 0: none */
+    /* 1 + index of each rule's unfinished finding, and of the entry that counts the rule's repeats; 0 if none */
     int open[DG_DOCTOR_RULES], repeated[DG_DOCTOR_RULES];
 } dg_doctor;
 
@@ -83,7 +82,7 @@ bool dg_doctor_knows(const dg_recipe *r);
 typedef void dg_doctor_news(void *context, const dg_finding *f);
 void dg_doctor_row(dg_doctor *d, const dg_log_row *row, dg_doctor_news *news, void *context);
 void dg_doctor_grid(dg_doctor *d, const dg_grid_seen *grid);
-/* Check the last window after the last log row and, if the run is finished, the rules with at_end. */
+/* Check the last window. If the run is finished, also check the rules with at_end. */
 void dg_doctor_end(dg_doctor *d, bool finished, dg_doctor_news *news, void *context);
 /* Call `news` with a summary of the repeated findings of each rule. */
 void dg_doctor_sum_up(const dg_doctor *d, dg_doctor_news *news, void *context);
@@ -95,7 +94,6 @@ void dg_doctor_replay(dg_doctor *d, dg_loss loss, const dg_log_row *row, long ro
 int dg_doctor_examine(dg_doctor *d, dg_loss loss, bool finished, const dg_log_row *row, long rows,
                       const dg_grid_seen *grid, int grids);
 
-/* Write the text of a finding (start, end, or number of repeats) to out. */
 char *dg_finding_text(const dg_finding *f, char *out, size_t size);
 /* Write the line that a run prints for a finding. Returns false if the run must print nothing for it. */
 bool dg_finding_note(const dg_finding *f, char *out, size_t size);

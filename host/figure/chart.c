@@ -8,10 +8,10 @@
 const uint8_t dg_chart_color[DG_CHART_CURVES][3] = {{0, 114, 178},  {213, 94, 0},  {0, 158, 115}, {204, 121, 167},
                                                     {86, 180, 233}, {230, 159, 0}, {45, 48, 56}};
 
-/* True if a chart can show the value v: differences of values beyond 1e100 may overflow. */
+/* Differences of values beyond 1e100 may overflow. */
 static bool shows(double v) { return isfinite(v) && fabs(v) < 1e100; }
 
-/* Set the tick distance to the smallest of 1, 2 or 5 times a power of ten that gives at most `most` intervals. */
+/* The tick distance is the smallest of 1, 2 or 5 times a power of ten with at most `most` intervals. */
 static void set_step(dg_axis *a, int most)
 {
     static const double factor[] = {1, 2, 5, 10, 20};
@@ -46,7 +46,7 @@ double dg_axis_part(const dg_axis *a, double v)
     return part > 2 ? 2 : part >= -1 ? part : -1;
 }
 
-/* Extend the axis to the nearest ticks if these are close: 0.01 .. 99.9 becomes 0 .. 100. */
+/* Extend the axis to ticks that are close: 0.01 .. 99.9 becomes 0 .. 100. */
 static void round_ends(dg_axis *a)
 {
     const double low = floor(a->low / a->step) * a->step, high = ceil(a->high / a->step) * a->step;
@@ -54,7 +54,6 @@ static void round_ends(dg_axis *a)
     if (high - a->high < .15 * a->step) a->high = high;
 }
 
-/* Widen an axis range that is too small for distinct ticks. */
 static void widen(dg_axis *a)
 {
     const double size = fmax(fabs(a->low), fabs(a->high)), half = fmax(size / 2, .5);

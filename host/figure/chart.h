@@ -23,7 +23,7 @@ typedef struct {
 typedef struct {
     char title[200];
     const char *x_label, *y_label; /* x_label: unit of the x axis, such as "epoch" */
-    double y_max;                  /* the y axis is 0..y_max; y_max 0: fitted to the data */
+    double y_max;                  /* upper end of the y axis, or 0 to fit the axis to the data */
     bool epochs;                   /* each point is the mean of an epoch, drawn at the middle of the epoch */
     int curves;
     dg_curve curve[DG_CHART_CURVES];
@@ -33,21 +33,20 @@ typedef struct {
     double low, high, step; /* range of the axis; ticks are multiples of step */
 } dg_axis;
 
-/* cut: the y axis excludes high outliers, such as a diverging step; largest: the highest outlier. */
+/* cut: true if the y axis excludes high outliers, such as a diverging step; largest: the highest outlier. */
 typedef struct {
     dg_axis x, y;
     double largest;
     bool cut;
 } dg_layout;
 
-/* Choose the ranges of the x axis and y axis, with at most x_ticks and y_ticks intervals. */
 dg_layout dg_chart_layout(const dg_chart *c, int x_ticks, int y_ticks);
 
-/* Get the positions of an axis's ticks. Returns the number of ticks. */
+/* Returns the number of ticks and stores their positions in v. */
 int dg_axis_ticks(const dg_axis *a, double v[DG_AXIS_TICKS]);
 void dg_axis_label(char out[40], const dg_axis *a, double v);
 
-/* Returns the position of value v as a fraction of the axis's length, clamped to -1..2; -1 for NaN. */
+/* Returns the position of v as a fraction of the axis's length, clamped to -1..2. NaN gives -1. */
 double dg_axis_part(const dg_axis *a, double v);
 
 /* Draw n charts in a column, each 900 x height pixels, below a title (may be NULL). */

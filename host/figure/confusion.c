@@ -14,7 +14,6 @@ static void text(dg_canvas *c, double x, double y, double scale, dg_color color,
     dg_draw_paint(c, color, 1);
 }
 
-/* Truncate a name to a width of `room` pixels. */
 static const char *fitted(char out[64], const char *name, double scale, double room)
 {
     snprintf(out, 64, "%.60s", name);
@@ -31,7 +30,6 @@ static void fill(dg_canvas *c, int x0, int y0, int w, int h, dg_color color)
 
 enum { HEAD = 40, NAMES = 120, MARGIN = 16, NAMED = 40 };
 
-/* Returns the side of a matrix cell in pixels. With many classes, cells are too small for numbers. */
 static int cell_size(int classes) { return classes <= 12 ? 48 : classes <= 40 ? 22 : classes <= 128 ? 6 : 2; }
 
 static void draw_row(dg_canvas *c, const long *row, int classes, int i, int cell, int left, int top)
@@ -85,7 +83,6 @@ dg_err dg_confusion_draw(const long *count, int classes, char *const *names, con
 
 enum { ACROSS = 8, IMAGE = 96, WORDS = 34, GAP = 12 };
 
-/* Draw an image into a square of IMAGE x IMAGE pixels, enlarged by an integer factor or subsampled. */
 static void put_image(dg_canvas *c, const dg_mistake *m, int size, int channels, int x0, int y0)
 {
     for (int y = 0; y < IMAGE; y++)

@@ -4,7 +4,7 @@
 
 #include "host/figure/images.h"
 
-/* Draw a confusion matrix (classes, classes); row: true class, column: predicted class. names: one per class. */
+/* Draw a matrix (classes, classes) of counts. Row: true class, column: predicted class. names: one per class. */
 dg_err dg_confusion_draw(const long *count, int classes, char *const *names, const char *title, dg_image *out);
 
 typedef struct {
@@ -13,7 +13,6 @@ typedef struct {
     double share; /* confidence of the predicted class, 0 to 1 */
 } dg_mistake;
 
-/* Draw n >= 0 misclassified images, each with its true and predicted class. */
 dg_err dg_mistakes_draw(const dg_mistake *m, int n, int size, int channels, const char *title, dg_image *out);
 
 #endif

@@ -1,6 +1,6 @@
-/* Drawing for plots: a white canvas, antialiased lines and text. The functions dg_draw_line and dg_draw_text add
- * strokes to a coverage mask; dg_draw_paint paints the mask in one colour and clears it. Coordinates are in pixels from
- * the upper left corner, so the centre of the first pixel is (0.5, 0.5). */
+/* Drawing for plots: a white canvas, antialiased lines and text. dg_draw_line and dg_draw_text add strokes to a
+ * coverage mask. dg_draw_paint paints the mask in one colour and clears it. Coordinates are in pixels from the upper
+ * left corner. The centre of the first pixel is (0.5, 0.5). */
 #ifndef DG_DRAW_H
 #define DG_DRAW_H
 

@@ -1,12 +1,14 @@
-/* A stroke font, which needs no font file. Capitals are 9 units high, small letters 6; at scale 1 a unit is a pixel. */
+/* A stroke font, which needs no font file. Capitals are 9 units high, and small letters are 6 units high. At scale
+ * 1, a unit is a pixel. */
 #include "host/figure/draw.h"
 
 #include <string.h>
 
-/* Glyphs of the characters ASCII 32 to 126. The first character of a glyph is the glyph's width; strokes follow,
- * separated by blanks. A point of a stroke is two characters: x from the left and y from the top of capitals, in half
- * units, with the digits 0 ... 9 a ... z. A ~ before a point marks a control point of a quadratic curve; the middle of
- * two consecutive control points is on the curve (as in TrueType). Capitals extend from y = 0 to y = i (9 units). */
+/* Glyphs of the characters ASCII 32 to 126. The first character of a glyph is the glyph's width. Strokes follow,
+ * separated by blanks. A point of a stroke is two characters: x from the left and y from the top of capitals.
+ * Coordinates are in half units, with the digits 0 ... 9 a ... z. A ~ before a point marks a control point of a
+ * quadratic curve. The middle of two consecutive control points is on the curve (as in TrueType). Capitals extend
+ * from y = 0 to y = i (9 units). */
 static const char *const GLYPH[95] = {
     "5", /* space to % */
     "0000c 0h0i",
@@ -162,7 +164,7 @@ static void glyph(const pen *p, const char *s)
     }
 }
 
-/* Returns the glyph of the next character of *text, which may be a UTF-8 sequence. */
+/* Returns the glyph of the next UTF-8 character of *text. Characters outside of ASCII have the glyph of '?'. */
 static const char *next(const char **text)
 {
     unsigned char c = (unsigned char)*(*text)++;

@@ -6,7 +6,7 @@
 #include "core/base/build_info.h"
 #include "core/base/file_io.h"
 
-/* A histogram counts colours with 6 bits per channel. A palette entry is the mean colour of a box of its cells. */
+/* The histogram of colours has 6 bits per channel. A palette entry is the mean colour of a box of histogram cells. */
 enum { BITS = 6, SIDE = 1 << BITS, CELLS = 1 << (3 * BITS), COLORS = 256 };
 
 typedef struct {
@@ -40,7 +40,6 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* If the frames have at most 256 colours, make a sorted palette of exactly these, and set p->exact. */
 static bool exact_palette(palette *p, const uint8_t *rgb, size_t pixels)
 {
     size_t color[COLORS];

@@ -1,4 +1,4 @@
-/* Drawn images: grids of samples, enlarged images, plots, animated GIF. */
+/* Draws grids of samples, enlarged images and animated GIFs. */
 #ifndef DG_IMAGES_H
 #define DG_IMAGES_H
 
@@ -8,7 +8,7 @@
  * make_grid(padding=2). Gaps and cells without an image are black, or transparent if C = 4. */
 dg_err dg_sheet(const uint8_t *pixels, int n, int S, int C, int rows, int cols, dg_image *out);
 
-/* Returns the value of RGB channel k for a pixel of 1, 3 or 4 channels, composited over white if it has alpha. */
+/* Returns RGB channel k of a pixel with 1, 3 or 4 channels, composited over white. */
 static inline uint8_t dg_opaque_value(const uint8_t *pixel, int channels, int k)
 {
     if (channels < 3) return *pixel;
@@ -16,10 +16,10 @@ static inline uint8_t dg_opaque_value(const uint8_t *pixel, int channels, int k)
     const unsigned a = pixel[3];
     return (uint8_t)((pixel[k] * a + 255 * (255 - a) + 127) / 255);
 }
-/* Composite an image of 4 channels over white, which gives 3 channels. */
+/* Composite an RGBA image over white, which gives an RGB image. */
 void dg_lay_over_white(dg_image *im);
 
-/* Returns the factor for enlarging an image: scale or, if scale is 0, a factor that gives about 800 pixels per side. */
+/* Returns scale or, if scale is 0, the factor that enlarges the longer side to about 800 pixels. */
 int dg_scale_of(int scale, int W, int H);
 /* Repeat each pixel scale x scale times, without smoothing. */
 dg_err dg_enlarge(dg_image *im, int scale);

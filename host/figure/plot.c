@@ -32,7 +32,7 @@ static void text(const frame *f, double x, double y, const char *of)
     dg_draw_text(f->c, x, y, TEXT, TEXT_WEIGHT, false, of);
 }
 
-/* Draw grid lines, labels and the axes. Each line is at pixel centres, so that it is exactly one pixel wide. */
+/* Lines are at pixel centres, so that they are exactly one pixel wide. */
 static void draw_axes(const frame *f)
 {
     char label[40];
@@ -61,7 +61,6 @@ static void draw_axes(const frame *f)
     dg_draw_paint(f->c, AXIS, 1);
 }
 
-/* Draw the band of a curve as a vertical line per column of pixels. */
 static void draw_band(const frame *f, const dg_curve *c)
 {
     for (int i = 0; i + 1 < c->bins; i++) {
@@ -90,7 +89,7 @@ static void draw_line(const frame *f, const dg_curve *c)
 static void draw_curves(const frame *f)
 {
     dg_draw_clip(f->c, f->left, f->top - 2, f->right, f->bottom + 2);
-    for (int pass = 0; pass < 2; pass++) /* draw the bands of all curves, then the lines of all curves */
+    for (int pass = 0; pass < 2; pass++)
         for (int k = 0; k < f->chart->curves; k++) {
             if (pass) draw_line(f, &f->chart->curve[k]);
             else draw_band(f, &f->chart->curve[k]);
@@ -99,7 +98,6 @@ static void draw_curves(const frame *f)
     dg_draw_unclip(f->c);
 }
 
-/* Draw the legend right-aligned in the line of the title, above the frame. */
 static void draw_legend(const frame *f, int y)
 {
     enum { KEY = 28, GAP = 18 };

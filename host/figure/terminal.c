@@ -20,7 +20,7 @@ static bool says(const char *name, const char *part)
 
 dg_terminal_way dg_terminal_best(void)
 {
-    if (says("TMUX", "") || says("TERM", "screen")) return DG_TERMINAL_BLOCKS; /* tmux, screen: no graphics */
+    if (says("TMUX", "") || says("TERM", "screen")) return DG_TERMINAL_BLOCKS; /* tmux and screen support no graphics */
     if (says("KITTY_WINDOW_ID", "") || says("TERM", "kitty") || says("TERM_PROGRAM", "ghostty") ||
         says("TERM_PROGRAM", "WezTerm"))
         return DG_TERMINAL_KITTY;
@@ -40,7 +40,8 @@ static void put_color(FILE *to, int ground, const dg_image *im, int x, int y)
     fprintf(to, "\033[%d;2;%d;%d;%dm", ground, p[0], p[im->C == 3], p[im->C == 3 ? 2 : 0]);
 }
 
-/* A character shows two pixels: an upper half block in the foreground colour, above the background colour. */
+/* A character shows two pixels: its upper half in the foreground colour, and its lower half in the background
+ * colour. */
 static void put_blocks(FILE *to, const dg_image *im)
 {
     for (int y = 0; y < im->H; y += 2) {
@@ -95,7 +96,7 @@ static void put_band(FILE *to, const dg_image *im, int top)
     fputc('-', to);
 }
 
-/* Write DEC sixels. The palette is a cube of LEVELS^3 colours; its RGB values are in percent. */
+/* Write DEC sixels with a palette of LEVELS^3 colours. RGB values are in percent. */
 static void put_sixel(FILE *to, const dg_image *im)
 {
     fprintf(to, "\033P0;1q\"1;1;%d;%d", im->W, im->H);

@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
-/* Write one field. Control characters and invalid UTF-8 become \xNN. A leading apostrophe is added to names that begin
- * with an apostrophe, or that a spreadsheet would evaluate as a formula (= + - @ or full-width forms, also after
- * spaces). CSV readers remove one apostrophe. Names with a separator, a quote, or outer spaces are quoted. */
+/* Write one field. Control characters and invalid UTF-8 become \xNN. A name that a spreadsheet would evaluate as a
+ * formula gets a leading apostrophe. So does a name that begins with an apostrophe. Readers of the file must remove
+ * one leading apostrophe. Names with a separator, a quote, or outer spaces are quoted. */
 void dg_csv_field(FILE *f, const char *name);
 
 #endif

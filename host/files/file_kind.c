@@ -51,7 +51,6 @@ static const struct {
     {"a log of a run (log.csv)", 0, 11, "epoch,step,"},
 };
 
-/* True if the n bytes at s are text, and have no control characters but \n, \r and \t. */
 static bool is_text(const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -59,7 +58,6 @@ static bool is_text(const char *s, size_t n)
     return n > 0 && !memchr(s, 0, n);
 }
 
-/* Returns the first character of a text after white space and comment lines (; or #). */
 static char first_character(const char *s, size_t n)
 {
     size_t i = 0;

@@ -27,7 +27,6 @@ void dg_json_put(cJSON *to, const char *key, cJSON *item)
     if (!cJSON_AddItemToObject(to, key, item)) cJSON_Delete(item);
 }
 
-/* Write one character, as \uXXXX if it is not printable. Returns the number of bytes of the character in s. */
 static int put_character(FILE *to, const char *s)
 {
     unsigned code;

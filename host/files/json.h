@@ -1,6 +1,7 @@
-/* Detects memory errors of cJSON. If an allocation fails, cJSON returns NULL, as for invalid text, or silently leaves
- * out items. Example: const unsigned long before = dg_json_refused(); cJSON *o = cJSON_Parse(text); if
- * (dg_json_refused() != before) return dg_fail(DG_DEVICE, "out of memory"); */
+/* Detects memory errors of cJSON. If an allocation fails, cJSON returns NULL, as for invalid text, or silently omits
+ * items. Example:
+ * const unsigned long before = dg_json_refused(); cJSON *o = cJSON_Parse(text);
+ * if (dg_json_refused() != before) return dg_fail(DG_DEVICE, "out of memory"); */
 #ifndef DG_JSON_H
 #define DG_JSON_H
 
@@ -10,18 +11,19 @@
 /* Returns the number of failed allocations of cJSON in the calling thread so far. */
 unsigned long dg_json_refused(void);
 
-/* Add item (may be NULL) to the object `to`, which owns item. If an allocation fails, item is freed. */
+/* Add item (may be NULL) to the object `to`, which owns item. Item is freed if an allocation fails. */
 struct cJSON;
 void dg_json_put(struct cJSON *to, const char *key, struct cJSON *item);
 
-/* Printed JSON is valid and safe for a terminal: invalid UTF-8 becomes U+FFFD, unprintable characters are escaped. */
+/* Printed JSON is valid and safe for a terminal. Invalid UTF-8 becomes U+FFFD, and unprintable characters are
+ * escaped. */
 
 /* Write text as a JSON string with quotes. */
 void dg_json_text(FILE *to, const char *text);
 
 /* Make an empty object for dg_json_print. */
 struct cJSON *dg_json_begin(void);
-/* Print and free json. DG_DEVICE: an allocation of cJSON has failed since dg_json_begin. */
+/* Print and free json. Returns DG_DEVICE if an allocation of cJSON has failed since dg_json_begin. */
 dg_err dg_json_print(FILE *to, struct cJSON *json);
 
 #endif

@@ -1,4 +1,4 @@
-/* Detects images made by dcgan, by PNG texts and GIF comments. Outputs may replace such images. */
+/* Detects by PNG texts and GIF comments whether dcgan made an image. Outputs may replace such images. */
 #ifndef DG_MADE_H
 #define DG_MADE_H
 
@@ -9,7 +9,7 @@
 /* Key of the PNG text that identifies a sample's checkpoint by model, step and a hash of the generator's weights. */
 #define DG_ORIGIN "Origin"
 
-/* Number of bytes at the beginning of a sample's PNG that include all its texts. */
+/* The first DG_TEXTS_BYTES bytes of a sample's PNG include all its texts. */
 enum { DG_TEXTS_BYTES = 8192 };
 
 enum { DG_HEAD_BYTES = 1024 }; /* number of bytes at a file's beginning that identify images made by dcgan */
@@ -17,10 +17,11 @@ enum { DG_HEAD_BYTES = 1024 }; /* number of bytes at a file's beginning that ide
 /* True if the beginning of a PNG in `head` has a tEXt chunk `key` with a value that begins with `value`. */
 bool dg_png_says(const void *head, size_t bytes, const char *key, const char *value);
 
-/* Copy the value of the tEXt chunk `key`, truncated to `size` bytes, into out. False: the PNG lacks this chunk. */
+/* Copy the value of the tEXt chunk `key`, truncated to `size` bytes, into out. Returns false if the PNG lacks this
+ * chunk. */
 bool dg_png_text(const void *head, size_t bytes, const char *key, char *out, size_t size);
 
-/* True if the beginning of a GIF in `head` has a comment that begins with `value` before the frames. */
+/* True if a GIF has a comment before its frames that begins with `value`. head: first bytes of the GIF. */
 bool dg_gif_says(const void *head, size_t bytes, const char *value);
 
 /* True for all images and GIFs made by dcgan, except images of `dcgan data --synthesize`, which are training data. */
@@ -29,8 +30,9 @@ bool dg_made_by_us(const void *head, size_t bytes);
 /* True for single images written by `dcgan generate`, but not for grids and curves. */
 bool dg_made_image(const void *head, size_t bytes);
 
-/* Check that each file in dir, except hidden files, is a PNG with the text (key, value). Each name must match one of
- * `names` (fnmatch patterns, NULL-terminated). DG_USAGE: another file. DG_OK: dir is missing. */
+/* Check that each file in dir is a PNG with the text (key, value). Each name must match one of the fnmatch patterns
+ * `names` (NULL-terminated). Hidden files are ignored. Returns DG_USAGE for another file, and DG_OK if dir is
+ * missing. */
 dg_err dg_only_ours(const char *dir, const char *const *names, const char *key, const char *value);
 
 /* Returns DG_USAGE if dir has samples of another checkpoint than `origin`. Call dg_only_ours before. */

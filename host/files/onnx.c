@@ -56,7 +56,6 @@ static void put_value(dg_pb *graph, int field, const dg_onnx_value *v)
     dg_pb_put(graph, field, &value);
 }
 
-/* Append a weight to the graph, without its values, which are written to the file later. */
 static void put_weight(dg_pb *graph, const dg_st_tensor *t)
 {
     dg_pb m = {0};
@@ -87,7 +86,7 @@ static void put_model(dg_pb *m, const dg_st_meta *meta, int metas)
     }
 }
 
-/* Write the file in pieces: an encoded part of the model, the values of a weight, the next part, and so on. */
+/* The file alternates between encoded parts of the model and the values of weights. */
 static dg_err write_pieces(const dg_onnx *o, const char *path, const dg_st_tensor *weight, int weights, dg_pb *model,
                            dg_pb *between, dg_chunk *piece)
 {

@@ -1,6 +1,6 @@
-/* Writes ONNX files (https://onnx.ai, operator set 13): a graph of nodes and its weights, input and output, as Protocol
- * Buffers of onnx.proto. The output of a node is named after layer and computation, such as "G.1.norm". After a failed
- * allocation all functions do nothing, and dg_onnx_write reports the error. */
+/* Writes ONNX files (https://onnx.ai, operator set 13) as Protocol Buffers of onnx.proto. A file has a graph of
+ * nodes, its weights, its input and its output. A node's output is named after layer and computation, such as
+ * "G.1.norm". After a failed allocation, all functions do nothing, and dg_onnx_write reports the error. */
 #ifndef DG_ONNX_H
 #define DG_ONNX_H
 
@@ -11,7 +11,7 @@ enum { DG_ONNX_NAME = 96, DG_ONNX_INPUTS = 5, DG_ONNX_ATTRIBUTES = 4 };
 
 typedef struct {
     const char *name;
-    int count; /* number of integers in a list; 1: a single integer; 0: the float `real` */
+    int count; /* number of integers in a list; 1: one integer instead of a list; 0: the float `real` */
     int64_t value[4];
     double real;
 } dg_onnx_attribute;
@@ -47,7 +47,8 @@ void dg_onnx_ints(dg_onnx_node *n, const char *name, int count, const int64_t *v
 void dg_onnx_int(dg_onnx_node *n, const char *name, int64_t value);
 void dg_onnx_real(dg_onnx_node *n, const char *name, double value);
 
-/* Write the graph, its weights (F32 or I64) and metadata atomically to a file. DG_USAGE: the file exceeds 2 GB. */
+/* Write the graph, its weights (F32 or I64) and metadata atomically to a file. Returns DG_USAGE if the file exceeds
+ * 2 GB. */
 dg_err dg_onnx_write(const dg_onnx *o, const char *path, const dg_st_tensor *weight, int weights,
                      const dg_st_meta *meta, int metas);
 void dg_onnx_free(dg_onnx *o);

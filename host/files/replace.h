@@ -16,7 +16,7 @@
 #define DG_Z_FORMAT "dcgan-z-1"
 
 typedef enum {
-    DG_MADE_BY_OTHERS, /* not made by dcgan */
+    DG_MADE_BY_OTHERS,
     DG_MADE_EMPTY,
     DG_MADE_SAMPLE,
     DG_MADE_IMAGE,
@@ -38,12 +38,10 @@ enum { DG_MADE_BYTES = 1 << 16 }; /* number of bytes at a file's beginning that 
 
 dg_made dg_made_kind(const void *head, size_t bytes);
 
-/* Settings of the rule. The struct must stay valid until the last output was written. */
+/* The struct must stay valid until the last output is written. */
 typedef struct {
     bool force;
-    /* Returns the name of the option that has the value `path`. */
     const char *(*option)(const char *path);
-    /* True if the command reads the file `path`. */
     bool (*is_input)(const char *path, const struct stat *s, dg_made kind);
 } dg_replacing;
 void dg_set_replacing(const dg_replacing *r);
@@ -52,7 +50,7 @@ bool dg_replaces_all(void);
 /* Returns DG_USAGE if an output of kind `kind` (DG_MADE_EMPTY: unknown) must not replace the file at `path`. */
 dg_err dg_may_replace(const char *path, dg_made kind);
 
-/* Like dg_may_replace, for dg_output_rule.may_replace. */
+/* Like dg_may_replace, with the arguments of dg_output_rule.may_replace. */
 dg_err dg_may_replace_by(int old, const char *path, const dg_chunk *piece, int pieces);
 
 #endif

@@ -78,7 +78,6 @@ static dg_err read_type(const reader *r, const cJSON *dtype, placed *out, uint64
     return DG_OK;
 }
 
-/* Read the JSON object of a tensor (dtype, shape, data_offsets), and ignore other keys. */
 static dg_err read_tensor(const reader *r, const cJSON *item, placed *out)
 {
     dg_st_tensor *t = &out->t;
@@ -237,7 +236,6 @@ static dg_err measure(reader *r)
     return DG_OK;
 }
 
-/* Parse and check the header. */
 static dg_err parse(const reader *r, int flags)
 {
     dg_st *st = r->st;
@@ -306,7 +304,7 @@ static dg_err give_up(dg_err e, dg_st **st)
     return e;
 }
 
-/* Read the length field and the JSON header of an open file into r->file, which the caller frees. */
+/* Read the length field and the JSON header into r->file. The caller frees r->file, even after an error. */
 static dg_err read_beginning(reader *r)
 {
     const size_t first = r->bytes < 8 ? r->bytes : 8;

@@ -115,7 +115,6 @@ const char *dg_st_find_digits(const char *header, size_t bytes)
     return at[8] == '"' ? at : NULL;
 }
 
-/* True if the n bytes at `name` equal one of the words in the NULL-terminated array `word`. */
 static bool is_one(const char *name, size_t n, const char *const *word)
 {
     for (; *word; word++)
@@ -153,7 +152,6 @@ dg_st_narrow dg_st_narrow_type(const char *dtype)
     return !strcmp(dtype, "F16") ? DG_ST_HALF : !strcmp(dtype, "BF16") ? DG_ST_BRAIN : DG_ST_SAME;
 }
 
-/* Convert the bits of an IEEE 754 binary16 number to the bits of a binary32 number. */
 static uint32_t from_half(uint16_t h)
 {
     const uint32_t sign = (uint32_t)(h & 0x8000) << 16;
@@ -161,7 +159,7 @@ static uint32_t from_half(uint16_t h)
     if (exponent == 31) return sign | 0x7f800000 | fraction << 13;
     if (exponent) return sign | (exponent + 112) << 23 | fraction << 13;
     if (!fraction) return sign;
-    for (exponent = 113; !(fraction & 1024); exponent--) fraction <<= 1; /* subnormal: fraction 2^-24 */
+    for (exponent = 113; !(fraction & 1024); exponent--) fraction <<= 1; /* subnormal number: fraction * 2^-24 */
     return sign | exponent << 23 | (fraction & 1023) << 13;
 }
 

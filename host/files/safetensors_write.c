@@ -77,7 +77,7 @@ static bool add_tensor(cJSON *root, const dg_st_tensor *t, size_t offset)
            cJSON_AddItemToArray(offsets, cJSON_CreateNumber((double)(offset + t->bytes)));
 }
 
-/* Make length field and header, padded with spaces to a multiple of 8 bytes. NULL: no memory. */
+/* Make length field and header, padded with spaces to a multiple of 8 bytes. Returns NULL without memory. */
 static char *make_header(const dg_st_tensor *const *order, int tensors, const dg_st_meta *meta, int metas, bool checked,
                          size_t *bytes)
 {

@@ -75,7 +75,7 @@ static dg_err make_record(const char *path, uint64_t step, int field, const void
     return failed ? dg_fail(DG_DEVICE, "%s: out of memory", path) : DG_OK;
 }
 
-/* Get the step of a TensorFlow Event (0 if missing). Returns false for an invalid message. */
+/* Get the step of a TensorFlow Event, or 0 without step. Returns false for an invalid message. */
 static bool step_of(const uint8_t *p, size_t bytes, uint64_t *step)
 {
     const uint8_t *const behind = p + bytes;

@@ -16,7 +16,8 @@ dg_err dg_tfevents_open(const dg_directory *dir, const char *path, uint64_t last
 /* True if the event file has only its first record, which has no values. */
 bool dg_tfevents_is_empty(int dir, const char *name);
 
-/* Add n values with their tags, except NaN. The values stay in memory until dg_tfevents_flush. */
+/* Add n values with their tags, except NaN. The values stay in memory until the buffer is full or dg_tfevents_flush
+ * is called. */
 dg_err dg_tfevents_scalars(dg_tfevents *t, uint64_t step, const char *const *tag, const double *value, int n);
 /* Add a PNG and write it to the file. Thread-safe. */
 dg_err dg_tfevents_image(dg_tfevents *t, uint64_t step, const char *tag, int W, int H, int C, const void *png,
