@@ -1,4 +1,4 @@
-/* PNG and JPEG encoders, and the text chunks of a PNG file. */
+/* Encodes PNG and JPEG images, and reads the text chunks of a PNG file. */
 #ifndef DG_ENCODE_H
 #define DG_ENCODE_H
 
@@ -6,7 +6,7 @@
 #include "host/image/image.h"
 
 typedef struct {
-    const char *key, *value; /* PNG keyword of 1 to 79 Latin-1 bytes; text */
+    const char *key, *value; /* key: PNG keyword of 1 to 79 Latin-1 bytes */
 } dg_text;
 
 /* Write an 8-bit PNG atomically. Equal pixels and texts give equal bytes. */
@@ -15,7 +15,7 @@ dg_err dg_png_write(const char *path, const dg_image *im, const dg_text *text, i
 dg_err dg_png_write_in(const dg_directory *dir, const char *path, const dg_image *im, const dg_text *text, int texts);
 /* Like dg_png_write, but into malloc'd memory. */
 dg_err dg_png_encode(const dg_image *im, const dg_text *text, int texts, void **data, size_t *bytes);
-/* Encode a JPEG into *data (malloc'd); quality: 1 to 100. Equal pixels give equal bytes. */
+/* Encode a JPEG into malloc'd memory. quality: 1 to 100. Equal pixels give equal bytes. */
 dg_err dg_jpeg_encode(const dg_image *im, int quality, void **data, size_t *bytes);
 /* Read the tEXt chunks of a PNG file into *text, a single malloc'd block. */
 dg_err dg_png_texts(const char *path, dg_text **text, int *texts, int *W, int *H);

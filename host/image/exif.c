@@ -9,7 +9,7 @@ typedef struct {
     bool big;
 } tiff_block;
 
-/* Read a number of n = 2 or 4 bytes. Returns 0, which every caller rejects, if offset is outside the TIFF block. */
+/* Read a number of n = 2 or 4 bytes. Returns 0 outside of the TIFF block. Every caller rejects 0. */
 static uint32_t number(const tiff_block *t, size_t offset, int n)
 {
     if (offset > t->bytes || t->bytes - offset < (size_t)n) return 0;

@@ -30,8 +30,8 @@ typedef struct {
     dg_alpha alpha;
     bool exif;
     bool keep_alpha;   /* return RGBA (C = 4) and ignore `alpha` */
-    size_t max_bytes;  /* max file size in bytes; 0: 64 MiB */
-    size_t max_pixels; /* max number of pixels (0: 64 Mi); each side has at most 16,384 */
+    size_t max_bytes;  /* max file size in bytes; 0 means 64 MiB */
+    size_t max_pixels; /* max number of pixels; 0 means 64 Mi; each side has at most 16,384 */
 } dg_decode_options;
 
 static inline void dg_image_free(dg_image *im)
@@ -41,9 +41,9 @@ static inline void dg_image_free(dg_image *im)
     im->W = im->H = im->C = 0;
 }
 
-/* Decode a PNG, JPEG, WebP, BMP or the first frame of a GIF, detected by content, to RGB or RGBA (C = 3 or 4). Of a
- * 16-bit value, the high byte is kept, like in PIL. DG_DATA: corrupt input, with a short reason such as "empty file".
- * Decoding needs at most 256 MiB and 5 s. Thread-safe. */
+/* Decode a PNG, JPEG, WebP, BMP or the first frame of a GIF to RGB or RGBA (C = 3 or 4). The content determines the
+ * format. Only the high byte of 16-bit values is kept, like in PIL. DG_DATA: corrupt input, with a short reason such
+ * as "empty file". Decoding needs at most 256 MiB and 5 s. Thread-safe. */
 dg_err dg_image_decode(const void *data, size_t bytes, const dg_decode_options *o, dg_image *out);
 
 typedef struct {
@@ -52,7 +52,7 @@ typedef struct {
     dg_resize resize;
 } dg_fitting;
 
-/* W, H: size of the decoded image before resizing; did: changes made by decoding, as bits 1u << dg_did. */
+/* W and H are the size of the decoded image before resizing. did has bits 1u << dg_did for changes made by decoding. */
 typedef struct {
     int W, H;
     unsigned did;
@@ -65,7 +65,7 @@ dg_err dg_image_decode_fitted(const void *data, size_t bytes, const dg_decode_op
 /* True if data (at least 32 bytes) is the beginning of a supported image file. */
 bool dg_image_known(const void *data, size_t bytes);
 
-/* Kind of an image file by its header. DG_KIND_UNKNOWN: unsupported or damaged. */
+/* The kind of an image file is detected by its header. DG_KIND_UNKNOWN: unsupported or damaged. */
 typedef enum {
     DG_KIND_UNKNOWN,
     DG_KIND_PNG_GREY,
@@ -97,7 +97,8 @@ const char *dg_channels_name(int channels);
 /* Convert RGB to ITU-R 601 luma in place, like PIL's convert('L'): (19595 R + 38470 G + 7471 B + 32768) >> 16. */
 void dg_image_grey(dg_image *im);
 
-/* Antialiased bilinear resize by PIL's two-pass 8-bit fixed-point algorithm (Image.resize(BILINEAR)). */
+/* Resize bilinearly with antialiasing by PIL's algorithm for Image.resize(BILINEAR): two passes in 8-bit fixed
+ * point. */
 dg_err dg_image_resize(const dg_image *in, int W, int H, dg_image *out);
 
 /* Resize to size x size. DG_FIT_CROP: resize the shorter side to size, then crop at the centre, like torchvision's

@@ -20,7 +20,7 @@ static uint32_t little(const uint8_t *p, int n)
     return v;
 }
 
-/* With compression 3 or 6, masks follow the first 40 bytes of the header. */
+/* With compression 3 or 6, colour masks follow the first 40 bytes of the header. */
 static dg_err read_masks(const uint8_t *f, size_t bytes, uint32_t header, uint32_t compression, bmp_head *h)
 {
     static const uint32_t usual[2][4] = {{0x7c00, 0x3e0, 0x1f, 0}, {0xff0000, 0xff00, 0xff, 0}};

@@ -32,7 +32,7 @@ static dg_err wrong(const GifFileType *gif, int code)
     return dg_fail(DG_DATA, "GIF: %s", why ? why : "damaged");
 }
 
-/* Read the GIF extensions before the first frame, which may set the transparent colour. */
+/* A GIF extension before the first frame may set the transparent colour. */
 static dg_err read_extension(GifFileType *gif, reader *r)
 {
     int code;
@@ -71,7 +71,7 @@ static dg_err read_rows(GifFileType *gif, reader *r)
     return DG_OK;
 }
 
-/* Write row y of the GIF's canvas to the row sink. Pixels outside the frame are transparent. */
+/* Pixels of the canvas outside the frame are transparent. */
 static dg_err give_row(const GifFileType *gif, const reader *r, int y)
 {
     const GifImageDesc *d = &gif->Image;
@@ -101,7 +101,7 @@ static dg_err check_frame(const GifFileType *gif, const reader *r)
     return d->ColorMap || gif->SColorMap ? DG_OK : dg_fail(DG_DATA, "GIF: no colours");
 }
 
-/* True if a frame follows the first frame. Damage after the first frame is ignored. */
+/* True if a second frame exists. Damage after the first frame is ignored. */
 static bool more_frames(GifFileType *gif)
 {
     GifRecordType type;

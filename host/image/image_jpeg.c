@@ -67,7 +67,7 @@ typedef struct {
     const dg_image_head *head;
     double start;
     dg_row_sink *to;
-    uint8_t *row; /* row decoded by libjpeg, of 1, 3 or 4 components */
+    uint8_t *row; /* row decoded by libjpeg, with 1, 3 or 4 components */
     uint8_t *rgb;
     bool strict; /* true while pixels are decoded: treat every warning as an error */
     dg_err error;

@@ -122,12 +122,12 @@ static void on_read(png_structp png, png_bytep to, size_t n)
 
 static void set_limits(png_structp png)
 {
-    /* Treat too long chunks as errors; by default libpng only warns, and allocates gigabytes. */
+    /* Too long chunks must be errors: by default, libpng only warns and allocates gigabytes. */
     png_set_benign_errors(png, 0);
     png_set_user_limits(png, DG_SIDE_MAX, DG_SIDE_MAX);
     png_set_chunk_malloc_max(png, 8 << 20);
     png_set_chunk_cache_max(png, 64);
-    /* -1: ignore all chunks that do not affect pixels, known to libpng or not. */
+    /* -1: ignore all chunks that do not affect pixels. */
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
 }
 

@@ -82,7 +82,7 @@ dg_err dg_webp_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
     if (bytes < 12 || little32(file + 4) > bytes - 8) return dg_fail(DG_DATA, "WebP: cut off");
     if (f.has_animation)
         return dg_fail(DG_DATA, "an animated WebP, not supported; extract a frame: webpmux -get frame 1 FILE -o FRAME");
-    /* Memory limit: libwebp has its own copy of the pixels, and two copies for lossless images. */
+    /* libwebp has its own copy of the pixels, and two copies for lossless images. */
     const uint64_t pixels = (uint64_t)f.width * (uint64_t)f.height;
     dg_err e = dg_image_afford("WebP", f.width, f.height, bytes, 9 * pixels, to);
     uint8_t *rgba = e ? NULL : malloc(4 * (size_t)pixels);

@@ -152,7 +152,6 @@ typedef struct {
     bool latin1;
 } found;
 
-/* Split a tEXt or uncompressed iTXt chunk into key and value. Returns NULL, or the fault of the chunk. */
 static const char *split(const unsigned char *p, size_t n, bool international, found *out)
 {
     const unsigned char *end = p + n, *zero = memchr(p, 0, n);
@@ -176,7 +175,6 @@ static const char *split(const unsigned char *p, size_t n, bool international, f
     return NULL;
 }
 
-/* Copy a text as UTF-8 with a NUL. Returns the address after the NUL. */
 static char *copy(char *out, const unsigned char *s, size_t n, bool latin1)
 {
     for (size_t i = 0; i < n; i++)

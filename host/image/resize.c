@@ -1,6 +1,6 @@
-/* Antialiased bilinear resize, bit for bit like Pillow's Image.resize(size, BILINEAR) (src/libImaging/Resample.c). The
- * triangle filter is scaled with the image, and weights are 22-bit integers. The horizontal pass comes first, and gives
- * 8-bit values. Pillow 13 may run the vertical pass first, which changes values by up to 1. */
+/* Antialiased bilinear resize, bit for bit like Pillow's Image.resize(size, BILINEAR) (src/libImaging/Resample.c).
+ * The triangle filter is scaled with the image, and weights are 22-bit integers. The horizontal pass comes first and
+ * gives 8-bit values. Pillow 13 may run the vertical pass first, which changes values by up to 1. */
 #include "host/image/image_internal.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 enum { PRECISION = 32 - 8 - 2 };
 
-/* A resize filter with n outputs. An output is a weighted sum of `count` inputs, beginning with input `from`. */
+/* A resize filter with n outputs. Each output is a weighted sum of `count` inputs, which begin at index `from`. */
 typedef struct {
     int n, most;
     int *from, *count;
@@ -23,7 +23,7 @@ static void filter_free(filter *f)
     free(f->weight);
 }
 
-/* Make the filter that resizes `in` to `out` values, for outputs first ... first + n - 1. Free f even after errors. */
+/* Make the filter that resizes `in` to `out` values, for outputs first ... first + n - 1. Free f, even after errors. */
 static dg_err filter_make(filter *f, dg_resize how, int in, int out, int first, int n)
 {
     const bool nearest = how == DG_RESIZE_NEAREST;
@@ -86,8 +86,8 @@ static void across(uint8_t *out, const uint8_t *in, const filter *f, int C)
     }
 }
 
-/* Vertical pass: output rows are weighted sums of input rows, which are added in ascending or descending order. Integer
- * sums do not depend on the order of rows. Only sums of incomplete output rows are stored. */
+/* The vertical pass computes output rows as weighted sums of input rows. Input rows are added in ascending or
+ * descending order, which does not change integer sums. Only sums of incomplete output rows are stored. */
 typedef struct {
     filter f;
     size_t n;
@@ -147,16 +147,16 @@ typedef struct {
     int x, y, W, H;
 } window;
 
-/* Resizes an image row by row or, if `turned` is set, column by column. With `turned`, the horizontal pass
- * `columns` writes `narrow`, and then the vertical pass `down` reads `narrow`. */
+/* Resizes an image row by row or, if `turned` is set, column by column. With `turned`, the horizontal pass `columns`
+ * writes `narrow` before the vertical pass `down` reads it. */
 struct dg_fitter {
     int W, H, C;
     int across_to; /* width of the resized image before cropping */
     window win;    /* the part of the resized image that is computed */
-    bool turned;   /* the image is passed column by column */
+    bool turned;
     bool weighed;
     filter fx;
-    downward columns; /* the horizontal pass, if EXIF says that the image is turned by 90 degrees */
+    downward columns; /* horizontal pass of an image that EXIF turns by 90 degrees */
     downward down;
     uint8_t *narrow; /* result of the horizontal pass: a row (win.W, C) or, if turned, (win.W, H, C) */
     uint8_t *row;    /* scratch memory: (W, C) or, if turned, (H, C) and (win.W, C) */

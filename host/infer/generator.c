@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Hash all weights of the generator, as fp32 values in the order of the tensors, by FNV-1a. */
 static dg_err hash_weights(dg_generator *g, uint64_t *hash)
 {
     uint64_t h = 0xcbf29ce484222325;

@@ -7,27 +7,27 @@
 
 typedef struct {
     const char *device;            /* "auto", "cpu", "cuda" or "cuda:N" */
-    const dg_precision *precision; /* NULL: use preferred if the device supports that precision, otherwise fp32 */
+    const dg_precision *precision; /* NULL: `preferred` if the device supports this precision, otherwise fp32 */
     const dg_precision *preferred; /* NULL: bf16 */
     int threads;                   /* CPU threads; 0: OMP_NUM_THREADS or, without this variable, the number of cores */
-    const dg_variant *conv;        /* CPU: variant of convolutions that support it; NULL: chosen by shape */
+    const dg_variant *conv;        /* CPU: variant of all convolutions that support it; NULL: choose by shape */
     const char *tuning;            /* GPU: path of the tuning file, or NULL */
     unsigned fuse;                 /* GPU: DG_FUSE_... (fused.h) */
     bool eager;                    /* GPU: launch op by op instead of a captured graph */
     bool begun;                    /* `precision` is the precision of a resumed run */
 } dg_device;
 
-/* True if name is a valid device name; the device itself may be missing. */
+/* True if name is a valid device name, even if the device is missing. */
 bool dg_device_known(const char *name);
 
-/* Open device d. Device auto opens the CPU if no GPU is usable, with a warning; device cuda never opens the CPU. */
+/* Open device d. If no GPU is usable, device auto opens the CPU with a warning. Device cuda never opens the CPU. */
 dg_err dg_device_open(const dg_device *d, dg_backend **out);
 
-/* Like dg_device_open, with the training precision as default precision, so that results equal those of training. */
+/* Like dg_device_open, but with the training precision as default, so that results equal those of training. */
 dg_err dg_device_open_trained(const dg_device *d, const char *precision, dg_backend **out);
 
-/* If the caller must use the CPU, dg_device_open_gpu sets *out to NULL, and `why` to the reason or "". The caller then
- * calls dg_device_open_cpu, which opens the CPU backend. A reason other than "" is printed as a warning. */
+/* If the caller must use the CPU, dg_device_open_gpu sets *out to NULL, and `why` to the reason or "". The caller
+ * then opens the CPU backend by dg_device_open_cpu, which prints the reason as a warning. */
 dg_err dg_device_open_gpu(const dg_device *d, dg_backend **out, char *why, size_t size);
 dg_err dg_device_open_cpu(const dg_device *d, const char *why, dg_backend **out);
 

@@ -86,7 +86,6 @@ static dg_err check_labels(const dg_oracle *o)
     return DG_OK;
 }
 
-/* Read optional values of the recorded run. */
 static dg_err read_schedule(dg_oracle *o)
 {
     dg_job_options *j = &o->job;
@@ -141,7 +140,6 @@ static dg_err read_gan(dg_oracle *o)
     return e ? e : read_schedule(o);
 }
 
-/* Read a metadata value with one number per channel, such as "0.4 0.5 0.6". */
 static dg_err channels(const dg_oracle *o, const char *key, double out[4])
 {
     const char *text = dg_st_get(o->st, key), *at = text ? text : "";
@@ -177,7 +175,6 @@ static dg_err read_classifier(dg_oracle *o)
     return e;
 }
 
-/* Read the model from the model file in the metadata or, without a model file, from other metadata. */
 static dg_err read_model(dg_oracle *o)
 {
     const dg_recipe *r = NULL;
@@ -235,7 +232,6 @@ dg_err dg_oracle_weights(const dg_oracle *o, dg_job *job)
     return DG_OK;
 }
 
-/* Convert the images from NCHW to NHWC. */
 static dg_err pixels(const dg_oracle *o, uint8_t **out)
 {
     const size_t P = (size_t)o->model.size * (size_t)o->model.size, C = (size_t)o->model.channels;

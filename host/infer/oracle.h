@@ -1,4 +1,4 @@
-/* A PyTorch run (images, noise, initial weights, results), recorded by tools/pytorch/make_oracle.py. */
+/* Reads a PyTorch run (images, noise, initial weights, results) recorded by tools/pytorch/make_oracle.py. */
 #ifndef DG_ORACLE_H
 #define DG_ORACLE_H
 
@@ -15,7 +15,7 @@ typedef struct {
     const dg_st_tensor *labels;
     bool labelled;
     double lr;
-    dg_job_options job; /* options of the optimizer, and mean and standard deviation of a classifier's input */
+    dg_job_options job; /* options of the optimizer; for a classifier, also mean and standard deviation of the input */
 } dg_oracle;
 
 /* Call dg_oracle_close even after an error. */
@@ -25,18 +25,18 @@ void dg_oracle_close(dg_oracle *o);
 /* Find the tensor with the given name, type and shape. Returns NULL with a message if the tensor is missing. */
 const dg_st_tensor *dg_oracle_tensor(const dg_oracle *o, const char *name, dg_type type, int rank, const int64_t *dim);
 
-/* dg_oracle_batch returns the batch size of step s; dg_oracle_index returns the image indices of this batch. */
+/* Returns the batch size of step s. */
 int dg_oracle_batch(const dg_oracle *o, int s);
+/* Returns the image indices of the batch of step s. */
 const int64_t *dg_oracle_index(const dg_oracle *o, int s);
 
-/* Copy the recorded initial weights into a job. */
 dg_err dg_oracle_weights(const dg_oracle *o, dg_job *job);
 
 /* Get the recorded images (malloc'd) in the layout that the job's plan reads. */
 dg_err dg_oracle_records(const dg_oracle *o, const dg_job *job, uint8_t **out);
 /* Like dg_oracle_records, but in device memory of the job's backend. */
 dg_err dg_oracle_images(const dg_oracle *o, const dg_job *job, void **data);
-/* *out: the recorded ZCA whitening, which the caller frees, or NULL. */
+/* Set *out to the recorded ZCA whitening, which the caller frees, or to NULL. */
 dg_err dg_oracle_whitening(const dg_oracle *o, const dg_backend *b, dg_whitening **out);
 
 #endif
