@@ -44,7 +44,7 @@ static void tridiagonalise(double *a, size_t n, double *w, double *e, double *be
     e[n - 1] = 0;
 }
 
-/* Store the transposed product of the Householder reflections of a in q (n, n), which must be 0. u: scratch (n). */
+/* Set q (n, n) to the transposed product of the Householder reflections in a. q must be 0 before. u: scratch (n). */
 static void multiply_out(double *q, const double *a, size_t n, const double *beta, double *u)
 {
     for (size_t i = 0; i < n; i++) q[i * n + i] = 1;

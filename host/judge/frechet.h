@@ -8,8 +8,8 @@
 /* Compute the Frechet distance of the points x (n, d) and y (m, d); n, m >= 2. */
 dg_err dg_frechet(const double *x, int n, const double *y, int m, int d, double *out);
 
-/* The Frechet distance in two steps: dg_normal_of fits a normal distribution to a point set (slow), and dg_frechet_from
- * compares points with this distribution. Release with dg_normal_free, also after errors. */
+/* dg_normal_of fits a normal distribution to a point set, which is slow. dg_frechet_from computes the Frechet
+ * distance of points from this distribution. Release it with dg_normal_free, even after errors. */
 typedef struct {
     int d;
     double *mean, *root; /* mean (d); root (d, d): root^T root is the covariance */
@@ -19,9 +19,9 @@ dg_err dg_normal_of(const double *x, int n, int d, dg_normal *out);
 void dg_normal_free(dg_normal *x);
 dg_err dg_frechet_from(const dg_normal *x, const double *y, int m, double *out);
 
-/* Compute the eigenvalues w, ascending, of the symmetric matrix a (n, n); a becomes the eigenvectors, one per row. */
+/* Compute the eigenvalues w, ascending, of the symmetric matrix a (n, n). The rows of a become the eigenvectors. */
 dg_err dg_eigen(double *a, int n, double *w);
-/* Compute the eigenvalues w, unsorted, of the symmetric matrix a (n, n); a is overwritten. */
+/* Compute the eigenvalues w, unsorted, of the symmetric matrix a (n, n). a is overwritten. */
 dg_err dg_eigenvalues(double *a, int n, double *w);
 
 #endif

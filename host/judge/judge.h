@@ -16,7 +16,7 @@ typedef struct {
     int threads;               /* CPU threads, 0: OpenMP's default */
     dg_random_net *random_net; /* NULL: metrics of random-network features are skipped */
     dg_labeller *labeller;     /* NULL: metrics that need a classifier are skipped */
-    const dg_model *gan;       /* the two-sample test trains layers like this GAN's discriminator; NULL: no test */
+    const dg_model *gan;       /* GAN whose discriminator layers the two-sample test trains; NULL: no test */
     dg_backend *backend;
     dg_progress *progress;
 } dg_jury;
@@ -37,25 +37,24 @@ enum {
     DG_BESIDES
 };
 
-/* A set of images with class probabilities and random-network features. */
 typedef struct {
-    uint8_t *pixels;           /* (count, size, size, channels) */
-    double *share;             /* (count, classes) probabilities; NULL: no classifier */
-    double *hidden;            /* (count, features) input of the classifier's last layer */
-    double *feature;           /* (count, DG_RANDOM_FEATURES); NULL without random_net, like the pointers below */
-    double *next, *ball;       /* squared feature distance to the image's nearest and 5th nearest neighbour */
-    double *near, *reals_near; /* squared distances: images to nearest real images, real images to nearest images */
+    uint8_t *pixels;     /* (count, size, size, channels) */
+    double *share;       /* (count, classes) probabilities; NULL: no classifier */
+    double *hidden;      /* (count, features) input of the classifier's last layer */
+    double *feature;     /* (count, DG_RANDOM_FEATURES); NULL without random_net, like the pointers below */
+    double *next, *ball; /* (count) squared feature distances to the nearest and 5th nearest neighbour of an image */
+    double *near, *reals_near; /* (count) squared distances of images to the nearest real image, and the reverse */
     dg_normal normal;          /* normal distribution fitted to the set's features on first use */
     double beside[DG_BESIDES];
 } dg_judged;
 
-/* Shuffle `images` images by seed j->seed, and copy j->count images, from index `first` on, to out. stream: 0 for real
- * images, 1 for generated ones. Free with dg_judged_free, also after errors. */
+/* Shuffle the images by seed j->seed, and copy j->count images, from index `first` on, to out. stream: 0 for real
+ * images, 1 for generated images. Free with dg_judged_free, even after errors. */
 dg_err dg_judged_take(const dg_jury *j, const uint8_t *pixels, int images, int stream, int first, dg_judged *out);
 void dg_judged_free(dg_judged *x);
 
-/* Compare the image set `other` with the real images `reals` and store the metrics in `other`. held: second set of real
- * images. The first call must have other == held. */
+/* Compare the image set `other` with the real images `reals`, and store the metrics in `other`. held: a second set
+ * of real images. The first call must have other == held. */
 dg_err dg_judged_beside(const dg_jury *j, dg_judged *reals, const dg_judged *held, dg_judged *other);
 
 typedef struct {
@@ -72,7 +71,7 @@ typedef struct {
     bool percent;
     bool logged; /* with --eval-every, log.csv has a column of this metric */
     unsigned needs;
-    int place; /* if compute is NULL: index DG_BESIDE_... in dg_judged */
+    int place; /* index DG_BESIDE_... in dg_judged, if compute is NULL */
     dg_err (*compute)(const dg_jury *j, const dg_judged *reals, const dg_judged *other, dg_measured *out);
 } dg_measure;
 

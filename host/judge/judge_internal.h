@@ -9,7 +9,7 @@ dg_err dg_judge_left_out(const dg_jury *j, const dg_judged *reals, const dg_judg
 dg_err dg_judge_sureness(const dg_jury *j, const dg_judged *reals, const dg_judged *other, dg_measured *out);
 dg_err dg_judge_two_sample(const dg_jury *j, const dg_judged *reals, const dg_judged *other, dg_measured *out);
 
-/* True if the Laplacian pyramid of images with side length `size` has level `level`. */
+/* True if the Laplacian pyramid of size x size images has level `level`. */
 bool dg_sliced_level(int size, int level);
 
 dg_err dg_judged_neighbours(const dg_jury *j, dg_judged *x);

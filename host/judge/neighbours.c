@@ -12,9 +12,9 @@ typedef struct {
     const double *x, *y;
     int n;
     const double *ball; /* (n) squared radius of the ball around each point of y; NULL: not used */
-    double *nearest;    /* (n) out */
-    double *fifth;      /* (n) out: squared distance to the fifth neighbour; NULL: not used */
-    bool *inside;       /* (n) out: true if the point of x is in the ball of a point of y */
+    double *nearest;    /* (n) result: squared distance to the nearest neighbour */
+    double *fifth;      /* (n) result: squared distance to the fifth neighbour; NULL: not computed */
+    bool *inside;       /* (n) result: true if the point of x is in the ball of a point of y */
 } question;
 
 static double square_of(const double *x)
@@ -24,7 +24,8 @@ static double square_of(const double *x)
     return sum;
 }
 
-/* Store the results of point i of x. d: its inner products with the points of y; square: their squared lengths. */
+/* Store the results of point i of x. d: its inner products with the points of y; square: squared lengths of the
+ * points of y. */
 static void answer(const question *q, int i, const double *d, const double *square)
 {
     const double own = square_of(q->x + (size_t)i * F);
@@ -73,7 +74,7 @@ dg_err dg_judged_neighbours(const dg_jury *j, dg_judged *x)
     return x->next && x->ball ? ask(j, &q) : dg_fail(DG_DEVICE, "out of memory for %d images", j->count);
 }
 
-/* Mean distance of real images to their nearest neighbours, in the union of two sets of real images. */
+/* Returns the mean distance of real images to their nearest neighbour in the union of both sets of real images. */
 static double mean_of_reals(const dg_jury *j, const dg_judged *reals, const dg_judged *held)
 {
     double sum = 0;

@@ -1,4 +1,5 @@
-/* Image features of a fixed random network of four convolutions, without training (Lee 2022, Naeem et al. 2020). */
+/* Computes features of images by a fixed random network of four untrained convolutions (Lee 2022, Naeem et al.
+ * 2020). */
 #ifndef DG_RANDOM_NET_H
 #define DG_RANDOM_NET_H
 
@@ -6,8 +7,8 @@
 
 #include "host/infer/open.h"
 
-/* Subsequences of the random stream DG_STREAM_JUDGE for layer or pyramid level 0; level i uses subsequence + i.
- * The seed is 0, so that the random numbers never change. */
+/* Subsequences of the random stream DG_STREAM_JUDGE for layer or pyramid level 0. Level i uses subsequence + i. The
+ * seed is always 0, so that the random numbers never change. */
 enum { DG_DRAW_WEIGHTS = 16, DG_DRAW_PLACES = 32, DG_DRAW_DIRECTIONS = 48 };
 
 enum { DG_RANDOM_FEATURES = 768 }; /* mean and standard deviation of 128 + 256 channels */

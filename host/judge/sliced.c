@@ -1,5 +1,6 @@
-/* Sliced Wasserstein distance x 1,000 at each level of a Laplacian pyramid (Rabin et al. 2011, Karras et al. 2018).
- * Each image has 64 patches of 7 x 7 pixels with normalised channels, which are projected on 128 random directions. */
+/* Computes the sliced Wasserstein distance x 1,000 at each level of a Laplacian pyramid (Rabin et al. 2011, Karras
+ * et al. 2018). Each image has 64 patches of 7 x 7 pixels with normalised channels. The patches are projected on 128
+ * random directions. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -11,7 +12,6 @@
 
 enum { SIDE = 7, PATCHES = 64, DIRECTIONS = 128, AT_ONCE = 4096, BITS = 11 };
 
-/* Patches of one pyramid level of one image set. */
 typedef struct {
     const dg_jury *j;
     const uint8_t *pixels;
@@ -27,7 +27,6 @@ bool dg_sliced_level(int size, int level)
     return size >= SIDE && (!level || (size % (1 << level) == 0 && size >> level >= 16));
 }
 
-/* Returns index i mirrored at both ends of 0 .. n - 1. */
 static ptrdiff_t mirrored(ptrdiff_t i, ptrdiff_t n) { return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i; }
 
 /* Returns output i of the filter (1 4 6 4 1) / 16 for n values, which are `stride` apart in x. If `up` is set, zeros
@@ -87,7 +86,7 @@ static void take_level(const slices *s, const uint8_t *pixels, float *x, float *
     subtract_grown(x, y, room, n, C);
 }
 
-/* Cut patches at random positions, which depend on the index i of the image but not on the image set. */
+/* Cut patches at random positions, which are equal for image i of each set. */
 static void cut(const slices *s, const float *x, int i, float *out)
 {
     const int C = s->j->channels;
@@ -122,7 +121,7 @@ static dg_err cut_all(slices *s)
     return whole ? DG_OK : dg_fail(DG_DEVICE, "out of memory for image patches");
 }
 
-/* Normalise each channel to mean 0 and standard deviation 1. A constant channel becomes 0. */
+/* A constant channel becomes 0. */
 static void normalise(slices *s)
 {
     const int C = s->j->channels;
@@ -140,7 +139,7 @@ static void normalise(slices *s)
     }
 }
 
-/* Draw random directions (DIRECTIONS, values): rows of Euclidean length 1. */
+/* Draw random directions (DIRECTIONS, values) of Euclidean length 1. */
 static float *directions(int values)
 {
     const size_t n = (size_t)DIRECTIONS * (size_t)values;
@@ -174,7 +173,7 @@ static dg_err project(slices *s, const float *w)
     return e;
 }
 
-/* Convert the bits of a float to an unsigned key with the order of floats, and convert a key back. */
+/* rising() maps the bits of a float to an unsigned key with the order of floats. falling_back() is the inverse. */
 static uint32_t rising(uint32_t bits) { return bits >> 31 ? ~bits : bits | 1u << 31; }
 static uint32_t falling_back(uint32_t key) { return key >> 31 ? key & ~(1u << 31) : ~key; }
 

@@ -1,4 +1,5 @@
-/* Classifier two-sample test (Lopez-Paz & Oquab 2017): D's layers, trained on half of the images, classify the rest. */
+/* Classifier two-sample test (Lopez-Paz & Oquab 2017): D's layers are trained on half of the images, and classify
+ * the other half. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,6 @@ dg_err dg_judge_takes(const dg_model *gan)
     return DG_OK;
 }
 
-/* Make a classifier of two classes from the discriminator's layers, with two logits. */
 static dg_err judge_of(const dg_model *gan, dg_model *out)
 {
     const dg_err e = dg_judge_takes(gan);
@@ -47,7 +47,7 @@ typedef struct {
     dg_model model;
     dg_job job;
     dg_trainer trainer;
-    uint8_t *pixels; /* of both sets, consecutive */
+    uint8_t *pixels; /* pixels of both sets, consecutive */
     int32_t *label;
 } trial;
 
@@ -89,7 +89,7 @@ static dg_err test(trial *t, int count, dg_evaluation *out)
     return e;
 }
 
-/* Wilson's 95% confidence interval of a share that was measured on n images. */
+/* Set out to the share and its 95% confidence interval by Wilson's formula. n: number of images. */
 static void put_interval(dg_measured *out, double share, double n)
 {
     const double z = 1.959963984540054, scale = 1 / (1 + z * z / n), centre = share + z * z / (2 * n),

@@ -20,7 +20,8 @@ static void leave(const dg_host_state *s)
     (void)uselocale(s->locale);
 }
 
-/* Block all signals but `faults`, also in new threads: other threads of the host program run signal handlers. */
+/* Block all signals but `faults`, also in new threads, because other threads of the host program run signal
+ * handlers. */
 static void block(sigset_t *before)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGPROF};

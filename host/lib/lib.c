@@ -1,4 +1,4 @@
-/* The library: open, load, sample. */
+/* Public functions of the library: open, load, sample. */
 #include "host/lib/lib_internal.h"
 
 #include <assert.h>

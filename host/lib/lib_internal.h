@@ -9,8 +9,8 @@
 #include <fenv.h>
 #include <locale.h>
 
-/* Protection from settings of the host program that would change results: locale, rounding, denormal numbers,
- * floating-point traps, OpenMP threads. Each public function sets the defaults and restores the previous settings. */
+/* Settings of the host program that would change results: locale, rounding, denormal numbers, floating-point traps.
+ * Each public function sets the defaults and restores the previous settings. */
 typedef struct {
     locale_t locale;
     fenv_t env;
@@ -22,7 +22,7 @@ typedef struct {
     int workers, max;      /* max: previous omp_get_max_threads() */
 } dg_guard;
 
-/* worker: n thread states; NULL: the guarded call runs on one thread. */
+/* worker: n thread states, or NULL if the guarded call runs on one thread. */
 void dg_guard_enter(dg_guard *g, dg_host_state *worker, int n);
 void dg_guard_leave(dg_guard *g);
 
@@ -51,7 +51,7 @@ struct dcgan_job {
 #define DG_GUARDED_ON(backend, call) DG_GUARDED((backend)->state, (backend)->b->threads, call)
 
 dcgan_error dg_lib_job(dcgan_backend *b, dcgan_job **out);
-/* Free *job unless e, the error code of a function that makes a job, is DG_OK. Returns e. */
+/* Free *job unless e is DG_OK. Returns e. */
 dcgan_error dg_lib_made(dg_err e, dcgan_job **job);
 
 #endif

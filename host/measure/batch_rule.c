@@ -19,7 +19,7 @@ enum {
     PASSES = 20 /* max passes of the iteration that computes the medians */
 };
 
-/* Of the published rules. */
+/* Constants of the published rules. */
 enum { ROUNDS = 101, CHECK_EVERY = 5, LONGEST_STRIDE = 10 };
 #define FULL 99.0
 #define SAME_BATCH 5.0
@@ -57,7 +57,7 @@ static int row_of(const dg_batch_table *t, int batch)
 }
 
 /* Compare each measurement of row i's batch size with the NEAR measurements before and after it. Each comparison
- * estimates log(images/s) of this size. said: the estimates. Returns their number. */
+ * estimates log(images/s) of the batch size. Stores the estimates in `said`, and returns their number. */
 static int compare(const dg_batch_table *t, int i, const double rate[DG_BATCH_ROWS], double *said)
 {
     int n = 0;
@@ -106,7 +106,6 @@ static void add(dg_batch_table *t, const dg_batch_row *look)
     estimate(t);
 }
 
-/* Returns the highest images/s of rows `from` to `to` - 1. */
 static double best(const dg_batch_table *t, int from, int to)
 {
     double rate = 0;
@@ -123,7 +122,8 @@ static dg_batch_row *smallest(dg_batch_table *t, double share)
 
 static dg_batch_row *chosen(dg_batch_table *t) { return smallest(t, 1 - SURE * t->limits.within); }
 
-/* True if enough time is left to measure `batch`. Based on the smallest timed size >= `batch`, or the largest. */
+/* True if enough time is left to measure `batch`. The estimate uses the smallest timed size >= `batch`, or the
+ * largest. */
 static bool has_time(const dg_batch_table *t, int batch)
 {
     const dg_batch_row *r = t->row, *last = r + t->rows - 1;
@@ -144,14 +144,12 @@ static dg_err look(dg_batch_table *t, int batch)
     return e;
 }
 
-/* True if the last FLAT batch sizes train hardly more images per second than the smaller batch sizes. */
 static bool is_flat(const dg_batch_table *t)
 {
     const int before = t->rows - FLAT;
     return before > 0 && best(t, before, t->rows) < GAIN * best(t, 0, before);
 }
 
-/* True if the series of growing batch sizes ends before this size; t->ended receives the reason. */
 static bool ends(dg_batch_table *t, int batch)
 {
     const dg_batch_limits *l = &t->limits;

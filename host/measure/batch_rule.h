@@ -33,27 +33,28 @@ typedef enum { DG_RULE_SEARCH, DG_RULE_USAGE, DG_RULE_EPOCH_TIME, DG_RULE_SWEEP 
 /* One measurement (look) of a batch size, the result of all its measurements, or a round. */
 typedef struct {
     int batch, looks;
-    double ms, median;    /* step times in ms: 10th percentile (mean for rules with rounds) and median */
+    double ms, median;    /* 10th percentile of step times (mean for rules with rounds) and their median, in ms */
     double setup;         /* seconds before the first step */
     double memory;        /* in bytes */
-    double busy, of_peak; /* device utilisation, and FLOP/s relative to the device's peak; percent, NaN: unknown */
+    double busy, of_peak; /* percent or NaN: device utilisation, FLOP/s relative to the device's peak */
 } dg_batch_row;
 
 typedef struct {
     int from, most;
     int images;
     bool drop_last;  /* skip the short last batch of an epoch */
-    double within;   /* allowed loss of images/s; 0.03: 3% of the best images/s */
-    int least_steps; /* per epoch */
+    double within;   /* allowed loss of images/s, such as 0.03 for 3% of the best images/s */
+    int least_steps; /* min number of steps per epoch */
     double seconds;  /* time limit of rule search; the first measurement may take longer */
     double look;     /* seconds per measurement */
-    int step;        /* size step of a sweep; 0: the sizes of rule search */
+    int step;        /* step between sizes of a sweep; 0: the sizes of rule search */
 } dg_batch_limits;
 
 typedef struct {
     void *context;
     double (*elapsed)(void *context);
-    /* Time a batch size for `seconds`, or for one round. why: "", or why the batch does not fit in memory. */
+    /* Time a batch size for `seconds`, or for one round. why becomes "", or the reason why the batch does not fit in
+     * memory. */
     dg_err (*look)(void *context, int batch, double seconds, dg_batch_row *row, char why[160]);
 } dg_batch_machine;
 
@@ -61,15 +62,15 @@ enum { DG_BATCH_ROWS = 256 };
 typedef struct {
     dg_batch_limits limits;
     dg_batch_machine machine;
-    dg_batch_row row[DG_BATCH_ROWS]; /* one row per batch size, ascending; rules usage and epoch-time: one per round */
+    dg_batch_row row[DG_BATCH_ROWS]; /* ascending, one per batch size; rules usage and epoch-time: one per round */
     struct {
         int batch;
-        double rate;       /* logarithm */
+        double rate;       /* log(images/s) */
     } look[DG_BATCH_ROWS]; /* the measurements of the search, in order */
     int rows, looks;
     char why_not[160]; /* why the last size did not fit in memory, or "" */
-    char ended[240];   /* why larger sizes were not tried; rules usage and epoch-time: how the rule ended */
-    int batch;         /* the chosen size, 0: none */
+    char ended[240];   /* why larger sizes were not tried, or how the rule usage or epoch-time ended */
+    int batch;         /* the chosen size, or 0 if none */
     char why[600];     /* a sentence with the chosen size and the reasons */
 } dg_batch_table;
 

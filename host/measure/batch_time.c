@@ -9,11 +9,10 @@
 #include "host/trainer/ring_reader.h"
 
 #define SECONDS 60.0
-#define LOOK 0.33         /* seconds per measurement; many short measurements average out noise */
-#define SWEEP_SECONDS 2.0 /* seconds per measurement of rule sweep */
+#define LOOK 0.33 /* seconds per measurement; many short measurements average out noise */
+#define SWEEP_SECONDS 2.0
 enum { LOOKS = 60, COUNTED = 5, SAMPLES = 4096, RULE_STEPS = 1000 };
 
-/* Run up to `most` steps of one epoch, and wait for them. */
 static dg_err run_steps(dg_batch_trial *t, const dg_batch_bench *b, long most, long *done, double *seconds)
 {
     const long left = (long)(dg_epoch_length(&t->trainer.feed) - t->trainer.at.batch);
@@ -26,7 +25,7 @@ static dg_err run_steps(dg_batch_trial *t, const dg_batch_bench *b, long most, l
     return e;
 }
 
-/* Run two steps, then a group of t->ahead steps, so that the backend captures the CUDA graphs of such groups. */
+/* Run two steps, then a group of t->ahead steps, because the backend captures a CUDA graph for groups of this size. */
 static dg_err warm_up(dg_batch_trial *t, dg_batch_bench *b)
 {
     long done;

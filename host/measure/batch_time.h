@@ -34,11 +34,11 @@ typedef struct {
 typedef struct {
     dg_job job;
     dg_trainer trainer;
-    int ahead; /* steps that are launched together */
+    int ahead; /* number of steps that are launched together */
 } dg_batch_trial;
 
 /* Build a job for this batch size within the memory b->room, and run some steps to warm up. If the job does not fit,
- * set why to the reason and leave t closed; otherwise set why to "". Returns DG_NUMBERS if a metric is not finite. */
+ * `why` is the reason, and t stays closed. Otherwise, `why` is "". Returns DG_NUMBERS if a metric is not finite. */
 dg_err dg_batch_open(dg_batch_trial *t, dg_batch_bench *b, int batch, char why[160]);
 void dg_batch_close(dg_batch_trial *t);
 
