@@ -5,7 +5,6 @@
 #include "core/base/err.h"
 #include "test.h"
 
-/* Parses n bytes and frees the result. */
 typedef dg_err reader(const void *data, size_t n);
 
 /* An invalid file, or bytes that replace those at offset `at` of a valid file. */

@@ -46,7 +46,6 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most)
     return size;
 }
 
-/* The buffer has the exact size of the input, so that a sanitizer detects reads past the end. */
 static void try_bytes(const uint8_t *data, size_t size)
 {
     uint8_t *exact = malloc(size ? size : 1);

@@ -41,7 +41,6 @@ static size_t put(uint8_t *data, size_t size, size_t at, const uint8_t *what, si
     return size + n;
 }
 
-/* Inserts an APP1 segment with a random EXIF directory. */
 static size_t put_exif(uint8_t *data, size_t size, size_t most, unsigned *random)
 {
     uint8_t s[96] = {0xff, 0xe1, 0, 0, 'E', 'x', 'i', 'f'}, *tiff = s + 10;
@@ -85,7 +84,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
     const int i = (int)fuzz_random(&random, (unsigned)n);
     const size_t from = at[i], end = at[i + 1], bytes = end - from;
     if (how == 1) return put_exif(data, size, most, &random);
-    if (how == 2 && bytes <= most - size) { /* repeat the segment */
+    if (how == 2 && bytes <= most - size) {
         uint8_t *copy = malloc(bytes + 1);
         if (!copy) return size;
         memcpy(copy, data + from, bytes);
@@ -93,7 +92,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
         free(copy);
         return size;
     }
-    if (how == 3 && i < n - 1) { /* drop the segment */
+    if (how == 3 && i < n - 1) {
         memmove(data + from, data + end, size - end);
         return size - bytes;
     }

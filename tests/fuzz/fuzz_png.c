@@ -116,7 +116,6 @@ static size_t rows_of(const uint8_t *head)
     return all <= RAW ? all : 0;
 }
 
-/* Changes the header of a PNG and makes pixel rows that match the header. */
 static void new_header(png *p, uint8_t head[13], unsigned *random)
 {
     static const uint8_t kinds[][2] = {{1, 0}, {2, 0}, {4, 0}, {8, 0}, {16, 0}, {8, 2}, {16, 2}, {1, 3},

@@ -29,7 +29,6 @@ static void fitted(const uint8_t *data, size_t size, const dg_decode_options *o,
 void fuzz_image(const uint8_t *data, size_t size, unsigned how)
 {
     static const int channels[] = {1, 3, 4}, sizes[] = {16, 5, 33};
-    /* larger images would be slow to decode */
     dg_decode_options o = {.exif = how % 7 != 0, .max_pixels = 1 << 16};
     o.alpha = (dg_alpha)(how / 21 % 3);
     const dg_fitting f = {.size = sizes[how / 63 % 3],

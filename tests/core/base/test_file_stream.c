@@ -12,7 +12,7 @@
 #include "test.h"
 
 static int number = -1; /* descriptor to which the path "-" refers */
-static int asked;       /* calls of may_replace() */
+static int asked;
 static dg_err answer;
 static const char *comes; /* file that another process creates just before the rename, or NULL */
 

@@ -39,7 +39,7 @@ int main(int argc, char **argv)
     DG_CHECKF(code == 7, "with OMP_WAIT_POLICY: %d", code);
     code = child(argv[0], NULL, "100");
     DG_CHECKF(code == 7, "with GOMP_SPINCOUNT: %d", code);
-    code = child("other-name", NULL, NULL); /* argv[0] may differ from the path of the program */
+    code = child("other-name", NULL, NULL);
     DG_CHECKF(code == 42, "with another argv[0]: %d", code);
     return dg_test_report();
 }

@@ -141,7 +141,6 @@ static bool in_turn(const dg_plan *p)
     return true;
 }
 
-/* Two launches of an exclusive variant never run concurrently. */
 static void exclusive(void)
 {
     static machine x;

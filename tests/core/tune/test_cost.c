@@ -99,7 +99,7 @@ static void check_by_hand(void)
     snprintf(part.kind, sizeof part.kind, "%.20s %.20s %.20s by-hand", first[0], first[1], first[2]);
     DG_CHECK(dg_cost_of(&part, 1, 0, &m, &c) && c.near);
     dg_machine narrow = m;
-    narrow.cache_mb = 1, narrow.triad = 1000; /* the data exceeds the cache, so memory limits the time */
+    narrow.cache_mb = 1, narrow.triad = 1000;
     DG_CHECK(dg_cost_of(&part, 1, 5e8, &narrow, &c) && c.limit == DG_LIMIT_MEMORY);
     DG_NEAR(c.bound_us, 499, 1e-6);
     snprintf(part.kind, sizeof part.kind, "fwd wgmma_bf16 64x17 norm>stats");

@@ -84,12 +84,12 @@ static void check_gpu(void)
     DG_CHECKF(eleven.blocks == 11 && eleven.arithmetic_us > 1.5 * ten.arithmetic_us, "%g and %g us",
               eleven.arithmetic_us, ten.arithmetic_us);
     op.u.conv.N = 10;
-    op.tune.split = 2; /* a second kernel adds the partial sums */
+    op.tune.split = 2;
     DG_CHECK(dg_predict_gpu(&op, 1e5, &m).kernels == 2);
     DG_NEAR(dg_predict_gpu(&op, 9e6, &m).memory_us, (9e6 + dg_work_of(&op, DG_F32).moved) / 1e5, 1e-6);
     op = (dg_op){.kind = DG_OP_act, .tune = {.variant = &dg_vector, .block = 256}};
     op.u.act.n = 1000;
-    DG_NEAR(dg_predict_gpu(&op, 5e5, &m).memory_us, 5e5 / 400e3, 1e-9); /* the data fits into the cache */
+    DG_NEAR(dg_predict_gpu(&op, 5e5, &m).memory_us, 5e5 / 400e3, 1e-9);
     DG_NEAR(dg_predict_gpu(&op, 5e6, &m).memory_us, 5e6 / 100e3, 1e-9);
 }
 

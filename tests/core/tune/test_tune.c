@@ -14,7 +14,6 @@ static const dg_op the_conv = {
     .kind = DG_OP_conv_fwd,
     .u.conv = {.N = 64, .H = 32, .W = 32, .Ci = 32, .Ho = 16, .Wo = 16, .Co = 64, .K = 4, .S = 2, .P = 1}};
 
-/* Parses a tuning file with one invalid row, and checks the line and the reason of the error. */
 static void bad(int line, const char *reason, const char *text)
 {
     dg_tune_table t = {0};
@@ -68,7 +67,6 @@ static void check_bad(void)
     bad(1, "missing colon and variant", CONV);
     bad(1, "missing variant after the colon", CONV " :");
     bad(1, "no variant winograd", CONV " : winograd");
-    /* older versions had variant patch */
     bad(1, "no variant patch", "conv_dx N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : patch");
     bad(1, "not compiled for this tile", CONV " : tiled tile=64x65");
     bad(1, "not compiled for this tile", "conv_dw N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled tile=128x64");

@@ -41,7 +41,7 @@ static void check_merge(void)
                                "act n=4096 : vector block=128\n"
                                "act n=8192 : vector block=512 ; 7.00 us\n"
                                "[sm_80]\n"
-                               "gan_loss n=64 : direct block=256 ; 1.00 us\n"; /* another architecture */
+                               "gan_loss n=64 : direct block=256 ; 1.00 us\n";
     char *got = temp_slurp(temp_path("c.tune"), NULL);
     DG_CHECKF(got && !strcmp(got, want), "%s", got ? got : "nothing");
     free(got);

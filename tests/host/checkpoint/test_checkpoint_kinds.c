@@ -59,7 +59,7 @@ static void load(const char *name, machine *into, const char *why)
 }
 
 #if DG_FAILING
-static machine *into; /* loads the checkpoint and saves it again */
+static machine *into;
 
 static void nothing(void) {}
 

@@ -88,7 +88,7 @@ static void contact_sheet(dg_dataset_options o)
         if (DG_CHECK(!dg_image_decode(b.data, b.bytes, &(dg_decode_options){0}, &im))) {
             /* the sheet has 3 rows of 8 images and borders of 2 pixels */
             DG_CHECKF(im.W == 8 * 10 + 2 && im.H == 3 * 10 + 2, "%d x %d", im.W, im.H);
-            for (uint32_t i = 0; o.channels == 3 && i < 24; i++) /* first row of pixels of 00.png */
+            for (uint32_t i = 0; o.channels == 3 && i < 24; i++)
                 DG_CHECK(im.pixels[3 * (2 * im.W + 2) + (int)i] == noise_byte(0, i));
         }
         dg_image_free(&im);

@@ -137,7 +137,7 @@ static command *const commands[DG_CMDS] = {
     [DG_CMD_TUNE] = dg_cmd_tune,
 };
 
-static int null, out; /* file descriptors of /dev/null and of the test's stdout */
+static int null, out;
 
 /* Runs `dcgan LINE` without output and returns its exit code. */
 static int dcgan(const char *line)

@@ -70,7 +70,6 @@ static void agrees(const char *file, bool fp64, double tol, long steps)
     agrees_conv(file, fp64, tol, steps, 2);
 }
 
-/* Changes one byte of a recorded run. The replay must report a difference. */
 static void notices_a_difference(void)
 {
     void *data = NULL;

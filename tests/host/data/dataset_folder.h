@@ -68,7 +68,6 @@ __attribute__((unused)) static int loads(const dg_dataset_options *o, dg_dataset
     return DG_CHECKF(!e, "%d %s", (int)e, dg_message());
 }
 
-/* Loads dataset d, checks a condition and frees d. */
 #define LOADS(o, d, ...)                           \
     do {                                           \
         if (loads(o, &(d))) DG_CHECK(__VA_ARGS__); \

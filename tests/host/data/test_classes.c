@@ -103,7 +103,7 @@ static void class_folders(void)
     o.cache = cache;
     for (int i = 0; i < 2; i++)
         LOADS(&o, d, d.cached == i && d.classes == 3 && d.label[0] == 1 && d.fingerprint == with_labels);
-    o.limit = 4; /* a limit selects equally many images per class */
+    o.limit = 4;
     if (loads(&o, &d)) names_are(&d, "a-b/1.png a/1.png a/2.png c/1.png");
     dg_dataset_free(&d);
     image("0.png");

@@ -115,7 +115,6 @@ static void keyed(void)
     unlink(o.cache);
 }
 
-/* A truncated cache file or a flipped bit is always detected. */
 static void damaged(void)
 {
     dg_dataset_options o = small();

@@ -12,7 +12,6 @@ enum { COUNT = 23, BATCH = 3, EPOCHS = 3, MOST = 17, SEED = 5 };
 
 static uint8_t data[COUNT * MOST];
 
-/* Checks that a step reads the images that the epoch's permutation selects. */
 static void check_step(const dg_loader *f, const int32_t *order, int place, int n)
 {
     const uint8_t *there = f->data;
@@ -39,7 +38,6 @@ static void check(dg_backend *b, size_t bytes, int window, int used)
     dg_loader_close(&f);
 }
 
-/* dg_loader_open fails with a message if an allocation fails. */
 static void no_memory(dg_backend *b)
 {
 #if DG_FAILING

@@ -128,7 +128,7 @@ static void classes_have_folders(void)
         snprintf(path, sizeof path, "%s/%s", dir, dg_shape_name[c]);
         DG_CHECKF(count_files(path) == (c < 5 ? 3 : 2), "%s has %d", path, count_files(path));
     }
-    DG_CHECK(!dg_synthesize(dir, 30, 16, 9, DG_SHAPES)); /* extends the dataset */
+    DG_CHECK(!dg_synthesize(dir, 30, 16, 9, DG_SHAPES));
     DG_REFUSED(dg_synthesize(dir, 30, 16, 8, DG_SHAPES), DG_USAGE, "disc-00000.png");
     DG_CHECK(dg_synthesize(dir, 30, 16, 9, 5) == DG_USAGE && *dg_message());
     DG_CHECK(dg_synthesize(dir, 30, 16, 9, 11) == DG_USAGE && dg_synthesize(dir, 30, 16, 9, 1) == DG_USAGE);

@@ -145,7 +145,6 @@ static void check_others(void)
     DG_CHECK(find("copies")->step == 1000 || find("copies")->step == 750);
 }
 
-/* Sets all metrics of all log rows. */
 static void judged(double value)
 {
     for (long i = 0; i < rows; i++) {
@@ -216,7 +215,6 @@ static void check_losses(void)
         }
 }
 
-/* Checks that docs/guide/doctor.md states the precondition of each rule. */
 static void check_page(void)
 {
     void *text;

@@ -115,7 +115,6 @@ static void wrong_headers(const char *path)
     if (one_tensor(path, "\"crc32\":\"00000000\"", "x", 1)) ends(use_read, path, DG_IO, "header is damaged");
 }
 
-/* Makes valid files with unexpected tensors. */
 static void wrong_tensors(const char *path)
 {
     if (one_tensor(path, "\"format\":\"pt\"", "x", 1)) {

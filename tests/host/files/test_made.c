@@ -26,7 +26,7 @@ static void recognised(void)
     blob b = by_dcgan("Run");
     DG_CHECK(dg_made_by_us(b.data, b.bytes) && dg_made_by_us(b.data, 64) && !dg_made_by_us(b.data, 50));
     for (size_t n = 0; n <= b.bytes; n++) {
-        uint8_t *exact = malloc(n ? n : 1); /* a sanitizer detects reads past a buffer of the exact size */
+        uint8_t *exact = malloc(n ? n : 1);
         memcpy(exact, b.data, n);
         DG_CHECKF(dg_made_by_us(exact, n) == (n >= 56), "the first %zu bytes", n);
         free(exact);
@@ -155,7 +155,6 @@ static void limits_and_nothing(void)
              strstr(dg_message(), "left out: 12 "));
 }
 
-/* Tests which folders `data --synthesize` and `generate` may write into. */
 static void folders(void)
 {
     char dir[600];

@@ -39,7 +39,7 @@ static void reads(const void *data, size_t n, const char *why)
 static const struct {
     const char *header;
     size_t data;
-    const char *why; /* part of the reason, or NULL if the file is accepted */
+    const char *why;
 } cases[] = {
     {"{\"a\":" T("F32", "[2]", "[0,8]") "}", 8, NULL},
     {"{\"a\":" T("F32", "[2]", "[0,8]") "}   \n\t\r ", 8, NULL},

@@ -36,7 +36,6 @@ static void names(void)
     }
 }
 
-/* Compares all 65,536 values of each 16-bit type. */
 static void values(void)
 {
     enum { N = 65536 };

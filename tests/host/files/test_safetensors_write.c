@@ -116,7 +116,7 @@ static void test_write_refuses(void)
     DG_CHECK(dg_st_read(path, 0, &st) == DG_IO && !st && strstr(dg_message(), path));
 }
 
-static int flags; /* for dg_st_read */
+static int flags;
 static dg_err read_it(const void *data, size_t n)
 {
     dg_st *st;

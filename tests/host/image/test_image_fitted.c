@@ -107,7 +107,6 @@ static int fit_in_child(void *context, char *message)
     return (int)e;
 }
 
-/* Makes a white PNG with 1 bit per pixel and an EXIF orientation. */
 static blob png_huge(int W, int H, int interlace, int orientation)
 {
     uint8_t *rows = calloc((size_t)H, ((size_t)W + 7) / 8);

@@ -301,7 +301,6 @@ static void check_hidden(const dg_judged *x)
     }
 }
 
-/* The judge's results have equal bits for any number of threads. */
 static void check_repeatable(const dg_judged *reals)
 {
     const dg_measured was = value[NOISE][TOLD], frechet = value[NOISE][FRECHET];

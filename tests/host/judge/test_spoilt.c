@@ -207,7 +207,6 @@ static void check_folder(const char *dir)
     dg_dataset_free(&d);
 }
 
-/* Random features have equal bits for any number of threads. */
 static void check_repeatable(void)
 {
     double feature[2][DG_RANDOM_FEATURES];

@@ -10,7 +10,7 @@
 
 enum { SIZE = 16, IMAGES = 11 };
 static uint8_t pixels[IMAGES * 32 * 32 * 3];
-static char tiny[600]; /* path of a model file */
+static char tiny[600];
 
 static void good(dcgan_error e) { DG_CHECKF(e == DCGAN_OK, "%s", dcgan_message()); }
 

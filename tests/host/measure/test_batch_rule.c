@@ -116,7 +116,7 @@ static void check_rest(void)
     DG_CHECKF(strstr(table.why, "; the next batch size, 41, does not fit."), "%s", table.why);
     DG_CHECK(run((machine){.most = 8}, DG_RULE_USAGE, 32) == DG_OK);
     ends("does not fit", -1, 0);
-    DG_CHECK(run((machine){.full_from = 0}, DG_RULE_USAGE, 8) == DG_OK); /* no size has full usage */
+    DG_CHECK(run((machine){.full_from = 0}, DG_RULE_USAGE, 8) == DG_OK);
     ends("all rounds", 100, table.row[100].batch);
     DG_CHECK(run((machine){.curve = short_steps}, DG_RULE_USAGE, 32) == DG_OK);
     DG_NEAR(table.row[0].busy, 31, 0); /* one usage sample, because steps are shorter than a second */

@@ -10,7 +10,7 @@ static dg_batch_limits limits;
 static int tried[64], tries, looks; /* tried: batch sizes in order of their first measurement */
 static double (*slower)(int look);  /* factor by which another program slows down a measurement, or NULL */
 static bool as_long_as_may_be;      /* each measurement takes the maximum time instead of one second */
-static double seconds;              /* simulated time of the search */
+static double seconds;
 static curve *rate;
 static int fits;       /* largest batch size that fits into memory */
 static bool fits_once; /* a batch size fits into memory only at its first measurement */

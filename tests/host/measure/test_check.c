@@ -22,7 +22,7 @@ static bool up(machine *x, dg_cpu_options cpu)
 
 static struct {
     dg_err (*run_op)(dg_backend *, const dg_op *, double *);
-    const dg_op *op; /* op whose result is changed */
+    const dg_op *op;
     int operand;
     size_t at; /* index of the changed element */
     bool nan;

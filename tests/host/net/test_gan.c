@@ -346,7 +346,6 @@ static void starts(void)
     norm = DG_NORM_BATCH, more_keys = "";
 }
 
-/* Gradient penalties must give equal bits for any number of threads. */
 static void penalties(void)
 {
     static machine x;

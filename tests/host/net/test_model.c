@@ -261,7 +261,6 @@ int main(void)
     while (dg_model_builtin(n)) n++;
     DG_CHECK(n >= 4);
 
-    /* all image sizes, 1 and 3 channels, odd numbers of filters */
     static char text[DG_MODEL_TEXT_MAX];
     for (int size = 16; size <= 256; size *= 2)
         for (int channels = 1; channels <= 3; channels += 2) {
