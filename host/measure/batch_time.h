@@ -1,5 +1,4 @@
-/* Measures the step times of batch sizes. For each size, a network is built as for training and runs training steps.
- * Learning rates are 0, so that weights stay constant. */
+/* Measures the step times of batch sizes. Learning rates are 0, so that weights stay constant. */
 #ifndef DG_BATCH_TIME_H
 #define DG_BATCH_TIME_H
 
@@ -13,7 +12,7 @@
 #include "host/trainer/fit.h"
 #include "host/trainer/steps.h"
 
-/* State shared by all batch sizes. The caller sets the members above the empty line. */
+/* State of `dcgan batch`. The caller sets the members above the empty line. */
 typedef struct {
     const dg_options *o;
     const dg_model *model;
@@ -34,15 +33,15 @@ typedef struct {
 typedef struct {
     dg_job job;
     dg_trainer trainer;
-    int ahead; /* number of steps that are launched together */
+    int ahead; /* steps launched together */
 } dg_batch_trial;
 
 /* Build a job for this batch size within the memory b->room, and run some steps to warm up. If the job does not fit,
- * `why` is the reason, and t stays closed. Otherwise, `why` is "". Returns DG_NUMBERS if a metric is not finite. */
+ * set why to the reason and leave t closed; otherwise set why to "". Returns DG_NUMBERS if a metric is not finite. */
 dg_err dg_batch_open(dg_batch_trial *t, dg_batch_bench *b, int batch, char why[160]);
 void dg_batch_close(dg_batch_trial *t);
 
-/* Choose a batch size for the options b->o by measurements. Returns DG_DEVICE if the first size does not fit. */
+/* Returns DG_DEVICE if the first size does not fit. */
 dg_err dg_batch_find(dg_batch_bench *b, dg_batch_rule rule, dg_batch_table *t);
 
 #endif

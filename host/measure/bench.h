@@ -1,7 +1,6 @@
 /* Measurements of `dcgan bench` and `dcgan profile`: peak rates of the machine, and times of the training step, as a
- * whole and op by op. `bench` prints the whole step and sums per kind of op. `profile` prints every op with its
- * predicted time. Percentages are relative to the highest measured peak FLOP/s. The peak is measured in every round,
- * because the machine's speed varies. */
+ * whole and op by op. Percentages are relative to the highest measured peak FLOP/s. The peak is measured in every
+ * round, because the machine's speed varies. */
 #ifndef DG_BENCH_H
 #define DG_BENCH_H
 
@@ -44,11 +43,10 @@ typedef struct {
     int launches;
 } dg_bench_model;
 
-/* Time training steps on random images, as whole steps and op by op, and measure the peak FLOP/s between them. Returns
+/* Time training steps on random images, as whole steps and op by op. Measure the peak FLOP/s between the steps. Returns
  * DG_NUMBERS if a metric is not finite. */
 dg_err dg_bench_measure(dg_bench_model *r, dg_machine *m, const dg_model *model, int batch, int rounds, dg_backend *b);
 
-/* Fill r with the times that the cost model predicts for machine m. */
 dg_err dg_bench_predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p, const char *model, int batch);
 void dg_bench_free(dg_bench_model *r);
 

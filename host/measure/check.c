@@ -22,7 +22,7 @@ void *dg_check_memory(const dg_job *job, const dg_row *r)
 }
 
 /* Returns the number of bytes, from the start of the operand's row, that an op uses. An optimizer's operand extends
- * into later rows. */
+ * beyond the end of its row. */
 size_t dg_check_bytes(const dg_op *op, int operand, const dg_row *r)
 {
     if (r->kind == DG_STATE) return r->bytes;
@@ -202,7 +202,8 @@ dg_err dg_check_plan(dg_job *reference, dg_job *other, const char *name, FILE *t
     return e;
 }
 
-/* Returns the largest relative difference of squares[n] and |v_n|^2; infinity if one is NaN. v: (N, each) values. */
+/* Returns the largest relative difference between squares[n] and |v_n|^2; infinity if one is NaN. v: (N, each)
+ * values. */
 static double off_identity(const void *v, const void *squares, dg_type type, int N, size_t each)
 {
     double worst = 0;

@@ -19,7 +19,7 @@ static const dg_op *same_op(const dg_plan *p, const char *name)
     return NULL;
 }
 
-/* True for the result and the scratch of op norm_act_dx, because fusion changes their values. */
+/* True for a row with the result or the scratch of op norm_act_dx, because fusion changes these values. */
 static bool differs(const dg_plan *fused, int row)
 {
     for (int i = 0; i < fused->ops; i++)
@@ -82,7 +82,7 @@ static dg_err fetch(const sides *s, int side, const pair *p, void *host)
     return e;
 }
 
-/* Copy the arena rows that an op reads or overwrites to the fused job. If that job stores a row in bf16, round the
+/* Copy to the fused job the arena rows that an op reads or overwrites. If the fused job stores a row in bf16, round the
  * values in both jobs, so that rounding causes no difference. */
 static dg_err hand_over(const sides *s, const dg_op *fused)
 {

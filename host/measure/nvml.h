@@ -1,5 +1,5 @@
 /* GPU utilisation from NVML, a library of the GPU driver that is opened at run time. Utilisation is the percentage of
- * time in which at least one kernel ran. NVML averages over 1/6 to 1 second. */
+ * time in which at least one kernel ran. NVML averages the utilisation over 1/6 to 1 second. */
 #ifndef DG_NVML_H
 #define DG_NVML_H
 

@@ -15,7 +15,7 @@ enum { DG_TRIAL_STEPS = 128 };
 typedef struct {
     const uint8_t *pixels;
     int count;
-    const int32_t *order; /* (steps * batch size) image indices */
+    const int32_t *order; /* image index of each sample */
     int steps;
 } dg_trial_images;
 
@@ -27,11 +27,11 @@ dg_err dg_trial_build(dg_trial *t, const dg_model *m, const dg_job_options *o, d
 dg_err dg_trial_open(dg_trial *t, const dg_model *model, int batch, dg_backend *b);
 void dg_trial_close(dg_trial *t);
 
-/* Run n <= DG_TRIAL_STEPS steps, enqueued together. *ms: time per step. Returns DG_NUMBERS if a metric is not
+/* Run n <= DG_TRIAL_STEPS steps, enqueued together. Set *ms to the time per step. Returns DG_NUMBERS if a metric is not
  * finite. */
 dg_err dg_trial_steps(dg_trial *t, int n, double *ms);
 
-/* Run one training step op by op. ms[i]: time of op i of plan "train". */
+/* Run a training step. Set ms[i] to the time of op i of plan "train". */
 dg_err dg_trial_ops(dg_trial *t, double *ms);
 
 dg_err dg_trial_rewind(dg_trial *t);

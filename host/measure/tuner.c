@@ -41,13 +41,12 @@ typedef struct {
 
 static bool stopped(const tuner *s) { return s->o->stop && *s->o->stop; }
 
-/* True after a deadline, but false while no op or choice is done. */
+/* True after a deadline if at least one op or choice is done. */
 static bool late(const tuner *s, double until, int done)
 {
     return done > 0 && ((until > 0 && dg_clock() >= until) || (s->end > 0 && dg_clock() >= s->end));
 }
 
-/* Get the typical range of the operand's values in training. */
 static void range_of(const char *name, double *lo, double *hi)
 {
     *lo = -1;
@@ -56,7 +55,7 @@ static void range_of(const char *name, double *lo, double *hi)
     if (!strcmp(name, "v")) *lo = 0, *hi = 1e-3; /* Adam's second moment */
 }
 
-/* Fill an operand with random numbers. Outputs are filled as well, so that a missing write is detected. */
+/* Outputs are also filled with random numbers, so that a missing write is detected. */
 static dg_err fill_operand(const tuner *s, const dg_op *op, int operand, const dg_row *r, uint64_t stream)
 {
     const dg_job *job = &s->trial->job;
@@ -129,7 +128,8 @@ static dg_err failed(dg_err e, const dg_op *op, const dg_tune *tune)
 static dg_err list_choices(tuner *s, const dg_op *op)
 {
     dg_tune *all = malloc(DG_VARIANT_LIST * sizeof *all);
-    size_t unused = 0, total = 0, most = s->b->scratch(s->b, op); /* `all` may lack the current choice */
+    size_t unused = 0, total = 0,
+           most = s->b->scratch(s->b, op); /* starts with the current choice, which `all` may lack */
     if (!all) return dg_fail(DG_DEVICE, "out of memory for the variants of %s that are timed", op->name);
     dg_err e = s->b->memory(s->b, &unused, &total);
     const int n = s->b->choices(s->b, op, all, DG_VARIANT_LIST);
@@ -171,8 +171,8 @@ static dg_err survived(const tuner *s, dg_tuned *t, const dg_tune *tune, dg_err 
 
 static int common_divisor(int a, int b) { return b ? common_divisor(b, a % b) : a; }
 
-/* Time each choice, until the deadline. The order has large strides, because neighbours in the list are similar. Then
- * move the timed choices to the start of the list, fastest first. *looked: number of timed choices. */
+/* Choices are timed with large strides, because neighbours in the list are similar. Move the timed choices to the start
+ * of the list, fastest first. Set *looked to the number of timed choices. */
 static dg_err look(tuner *s, double until, dg_tuned *t, int *looked)
 {
     int step = 1 + (int)(0.618 * s->choices);
@@ -208,8 +208,8 @@ static dg_err judge(tuner *s, const dg_op *op, const dg_tune *tune)
     return e && e != DG_FAILED ? failed(e, op, tune) : e;
 }
 
-/* Time groups of FINAL choices again, until a group has a correct choice. Select the fastest correct choice of that
- * group. *right: true if a correct choice was found. */
+/* Time groups of FINAL choices again, until a group has a correct choice. Select the fastest correct choice of the last
+ * timed group. */
 static dg_err pick(tuner *s, const dg_op *op, int looked, dg_tuned *t, bool *right)
 {
     dg_err e = DG_OK;
@@ -252,7 +252,7 @@ static dg_err measure_before(tuner *s, const dg_op *op, dg_tuned *t, bool *right
     return e == DG_FAILED ? DG_OK : e;
 }
 
-/* Tune one op. until: deadline of the first pass over the choices, 0: none. *found: true if a correct choice exists. */
+/* `until` is the deadline of the first pass over the choices; 0: none. */
 static dg_err tune_op(tuner *s, const dg_op *op, double until, dg_tuned *t, bool *found)
 {
     bool before = false, right = false;
@@ -281,7 +281,7 @@ static int costly_first(const void *a, const void *b)
     return (x->ms < y->ms) - (x->ms > y->ms);
 }
 
-/* List the distinct ops of a step with their times. Op `advance` is left out, because it only increments a counter. */
+/* Op `advance` is not tuned, because it only increments a counter. */
 static dg_err list_targets(tuner *s, target *list, double *ms)
 {
     const dg_plan *p = &s->trial->job.plan[DG_PLAN_TRAIN];

@@ -33,8 +33,8 @@ typedef struct {
     int tried, wrong;
 } dg_tuner_result;
 
-/* Tune the ops in descending order of time. Tuning overwrites the trial's weights. Returns DG_USAGE if the backend has
- * no choices. After a device error, earlier results stay valid. */
+/* Tuning overwrites the trial's weights. Returns DG_USAGE if the backend has no choices. After a device error, earlier
+ * results stay valid. */
 dg_err dg_tuner_run(dg_trial *t, const dg_tuner_options *o, dg_tuner_result *result);
 
 #endif

@@ -1,5 +1,4 @@
-/* Builds plans from networks: arena rows of parameters, and the ops of forward and backward passes. Each layer kind
- * (host/net/layers) appends its own ops. */
+/* Builds plans from networks: arena rows of parameters, and the ops of forward and backward passes. */
 #ifndef DG_BUILD_H
 #define DG_BUILD_H
 
@@ -31,7 +30,7 @@ typedef struct {
 /* Arguments and results of dg_forward. */
 typedef struct {
     int net, N;
-    int groups;             /* the batch has this number of equal parts with separate batch statistics */
+    int groups;             /* the batch has equal parts with separate batch statistics */
     bool frozen;            /* evaluation mode: batch norm reads its running statistics */
     int order;              /* index of the pass in the step, for random numbers; pass 0 updates spectral norm */
     const double *momentum; /* momentum of running statistics; NULL: PyTorch's default, 0.1 */
@@ -55,15 +54,14 @@ typedef struct {
     dg_layer_rows rows[DG_MAX_NETS][DG_MAX_LAYERS];
 } dg_builder;
 
-/* Append the arena rows of a network's parameters, and with `train` those of gradients and moments. Weights, gradients
- * and moments are each contiguous and in equal order, so that one op updates all weights. */
+/* Append the arena rows of a network's parameters, and with `train` also rows of gradients and moments. Weights,
+ * gradients and moments are each contiguous and in equal order, so that one op updates all weights. */
 void dg_build_parameters(dg_builder *b, int net, bool train);
 
-/* Append the ops of a forward pass; sets p->out and p->layer. */
 void dg_forward(dg_builder *b, dg_pass *p);
 
 /* Append the ops of the backward pass from dy, the gradient of p->out. Returns the gradient of p->in if flag
- * DG_WANT_INPUT is set. dg_net_check_backward must have accepted the network. */
+ * DG_WANT_INPUT is set. Call dg_net_check_backward first. */
 enum { DG_WANT_WEIGHTS = 1, DG_WANT_INPUT = 2 };
 dg_view dg_backward(dg_builder *b, dg_pass *p, dg_view dy, unsigned want);
 
@@ -75,7 +73,7 @@ typedef struct {
     dg_view in, add; /* tangents of the current layer's inputs */
 } dg_tangent;
 
-/* Append the tangent pass from v, the tangent of the network's input; returns the tangent of the network's output. */
+/* Append the tangent pass. v and the result are the tangents of the network's input and output. */
 dg_view dg_tangent_pass(dg_builder *b, dg_tangent *t, dg_view v);
 
 /* Returns DG_USAGE if a layer has no tangent: batch norm, max pooling, or an activation with a curve. */

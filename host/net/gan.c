@@ -69,8 +69,8 @@ static dg_builder with_averages(const dg_builder *b, dg_plan *plan)
     return averaged;
 }
 
-/* Build the plan that recomputes the batch norm statistics for the averaged weights. Each run draws the same z.
- * Momentum 1 / (k + 1) makes the statistics means over BATCHES batches. */
+/* Build the plan that recomputes the batch norm statistics for the averaged weights. Each run of the plan draws the
+ * same z. Momentum 1 / (k + 1) makes the statistics means over BATCHES batches. */
 static void statistics_plan(const dg_builder *all, dg_job *job)
 {
     enum { BATCHES = 8 };

@@ -12,14 +12,13 @@ dg_op *dg_add_noise(dg_job *job, dg_plan *plan, int z, int N, int stream);
 /* Append the augmentation of N images; returns D's input. order: number of the augmentation within the step, from 0. */
 dg_view dg_add_augment(dg_builder *b, dg_job *job, dg_view images, int N, int order);
 
-/* Append the backward op of the augmentation. dy: gradient of D's input. Returns the gradient of the images. */
 dg_view dg_add_augment_dx(dg_builder *b, dg_job *job, dg_view dy, int N, int order);
 
-/* Indices into dg_metrics. Loss targets in parentheses are for loss bce. */
+/* Indices into dg_metrics. */
 enum {
-    DG_LOSS_D_REAL, /* mean loss of D on real images (target 1) */
-    DG_LOSS_D_FAKE, /* mean loss of D on samples (target 0) */
-    DG_LOSS_G,      /* mean loss of G on samples, with the updated D (target 1) */
+    DG_LOSS_D_REAL, /* mean loss of D on real images */
+    DG_LOSS_D_FAKE, /* mean loss of D on samples */
+    DG_LOSS_G,      /* mean loss of G on samples, with the updated D */
     DG_D_X,         /* mean output of D on real images, scaled to 0..1 (ops_gan.h); with bce: sigmoid(logit) */
     DG_D_GZ1,       /* like DG_D_X, on the samples of DG_LOSS_D_FAKE */
     DG_D_GZ2,       /* like DG_D_X, on the samples of DG_LOSS_G */

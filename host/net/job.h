@@ -8,7 +8,7 @@
 #include "host/net/gan_losses.h"
 #include "host/net/recipe.h"
 
-/* Weight initialisation. Unless stated, biases are 0 and gamma is 1. */
+/* Weight initialisation. Unless stated otherwise, biases start at 0 and gamma at 1. */
 typedef enum {
     DG_START_DCGAN,  /* N(0, 0.02^2), gamma N(1, 0.02^2) (Radford et al. 2016) */
     DG_START_NORMAL, /* N(0, start_sigma^2), biases N(0, start_bias^2) */
@@ -34,7 +34,7 @@ struct dg_job_options {
     bool z_given;   /* no noise op: the caller sets z before each step (replay) */
     bool flip;
     dg_optimizer optimizer;
-    double beta1, beta2, eps; /* beta1, beta2: Adam; eps: all optimizers except SGD */
+    double beta1, beta2, eps; /* beta1 and beta2: read by Adam; eps: read by all optimizers except SGD */
     double momentum, rho;     /* SGD; Adadelta */
     double decay;             /* L2 weight decay, added to the gradient; not with Adam */
     double accumulator;       /* Adagrad: initial value of the sums of squared gradients */
@@ -42,12 +42,12 @@ struct dg_job_options {
     double smoothing;
     dg_loss loss;
     double r1, r2;        /* factors of the gradient penalties of D (penalty.h) */
-    double ema;           /* decay of the EMA of G's weights; 0: ema_half_life applies */
-    double ema_half_life; /* half-life of the EMA in images; if 0 with ema 0: no EMA */
+    double ema;           /* decay of the EMA of G's weights, or 0 */
+    double ema_half_life; /* half-life of the EMA in images, or 0; both 0: no EMA */
     int augment;
     double augment_p;                         /* probability of each augmentation */
     double schedule;                          /* length of the cosine schedule in images; 0: no schedule */
-    double lr_end, beta2_end, r1_end, r2_end; /* at the end of the schedule, 0: constant; lr_end is a factor */
+    double lr_end, beta2_end, r1_end, r2_end; /* at the end of the schedule (0: constant); lr_end is a factor */
     dg_start start;
     double start_sigma, start_bias;
     dg_input_data input;
@@ -96,7 +96,7 @@ struct dg_job {
     dg_job_tensor *tensor;
     int tensors;
     int row[DG_ROWS];
-    dg_step_state *states; /* (DG_RING) sources of asynchronous copies; NULL without schedule and EMA half-life */
+    dg_step_state *states; /* sources of asynchronous copies (DG_RING), or NULL without schedule and EMA half-life */
     int input[DG_PLANS];   /* arena row that the caller writes before a run of the plan (latent vectors); -1: none */
     int gradient[DG_PLANS], squares[DG_PLANS]; /* arena rows of v and |v|^2 (penalty.h); -1: no penalty */
     int values, pixels;                        /* arena rows of samples: floating point, uint8 */
@@ -114,13 +114,13 @@ dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o,
 /* Returns the bytes of a dataset record: an image, followed by an int32 label if the recipe has labels. */
 size_t dg_job_record_bytes(const dg_job *job);
 
-/* Allocate (malloc) and fill `count` dataset records. Images are uint8. With input = zca, they are whitened
- * floating-point values; if o.input.whitening is NULL, they are only scaled to -1..1. label NULL: labels are 0, 1, ...
- * in turn. */
+/* Allocate (malloc) and fill `count` dataset records. A record has a uint8 image, or a whitened floating-point image
+ * with input = zca. If o.input.whitening is NULL, zca images are only scaled to -1..1. If `label` is NULL, labels are
+ * 0, 1, ... in turn. */
 dg_err dg_job_records(const dg_job *job, const uint8_t *pixels, const int32_t *label, int count, uint8_t **out);
 
-/* Allocate the arena and bind the plans to its memory. data (records) and perm (o.rows indices): backend memory of the
- * caller; NULL if the job does not train. */
+/* Allocate the arena and bind the plans to its memory. `data` (records) and `perm` (o.rows indices) are backend memory
+ * of the caller, or NULL if the job does not train. */
 dg_err dg_job_alloc(dg_job *job, const uint8_t *data, const int32_t *perm);
 void dg_job_free(dg_job *job);
 
@@ -145,9 +145,8 @@ dg_err dg_job_start_metrics(dg_job *job, uint64_t first, int n, dg_metrics *host
 /* Recompute the batch norm statistics for averaged weights if the weights have changed. */
 dg_err dg_job_settle(dg_job *job);
 
-/* Launch one training step. batch: o.batch or o.last_batch. Returns at once on asynchronous backends. */
+/* `batch` is o.batch or o.last_batch. Returns at once on asynchronous backends. */
 dg_err dg_job_step(dg_job *job, int batch);
-/* Launch n consecutive training steps, with fewer launches than n calls of dg_job_step on backends with run_many. */
 dg_err dg_job_steps(dg_job *job, int batch, int n);
 
 size_t dg_job_tensor_count(const dg_job_tensor *t);
@@ -164,20 +163,21 @@ int dg_job_inputs(const dg_job *job);
 /* Convert `count` values to the backend's type and copy them into the plan's input, from element `first` on. */
 dg_err dg_job_put_input(dg_job *job, dg_plan_role plan, size_t first, const double *in, size_t count);
 
-/* Generate n samples in batches. in: latent vectors (n, dg_job_inputs); pixels: (n, size, size, channels) uint8, or
- * NULL; x: receives the values before rounding to uint8, or NULL. */
+/* Generate n samples in batches from latent vectors `in` (n, dg_job_inputs). `pixels` (n, size, size, channels) may be
+ * NULL. `x` receives the values before rounding to uint8, or is NULL. */
 dg_err dg_job_generate(dg_job *job, const float *in, int n, uint8_t *pixels, double *x);
 
-/* Run plan "test" on n records in batches. p: (n, classes) probabilities; each: (n) losses, or NULL; hidden: (n,
- * dg_job_hidden) inputs of the last layer, or NULL. hidden must be NULL if the job trains. */
+/* Run plan "test" on n records in batches. Outputs are (n, classes) probabilities `p`, (n) losses `each`, and (n,
+ * dg_job_hidden) inputs `hidden` of the last layer. `each` and `hidden` may be NULL; `hidden` must be NULL if the job
+ * trains. */
 dg_err dg_job_test(dg_job *job, const uint8_t *records, int n, double *p, double *each, double *hidden);
 dg_shape dg_job_hidden(const dg_job *job);
 int dg_job_classes(const dg_job *job);
 /* Copy n <= o.tested records to the inputs of plan "test". If n < o.tested, the first record fills the rest. */
 dg_err dg_job_put_test(dg_job *job, const uint8_t *records, int n);
 
-/* Like dg_job_generate with x NULL, but asynchronous. pixels: memory from alloc_host; wait for an event that is
- * recorded after this call. */
+/* Like dg_job_generate with x NULL, but asynchronous. `pixels` must be memory from alloc_host. The copy to `pixels` is
+ * complete after an event that is recorded after this call. */
 dg_err dg_job_start_generate(dg_job *job, const float *in, int n, uint8_t *pixels);
 
 /* Set beta2, ema, augment and penalty of step state s from the options, for a step of `batch` images. With a schedule

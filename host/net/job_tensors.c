@@ -87,7 +87,6 @@ static distribution begin(const dg_job_options *o, const dg_job_tensor *t)
     return (distribution){0};
 }
 
-/* Compute initial values 4 * block .. 4 * block + 3 of tensor i. */
 static void draw(float out[4], const distribution *d, uint64_t seed, int i, uint64_t block)
 {
     const uint64_t subsequence = dg_subsequence(DG_STREAM_INIT, (uint64_t)i);

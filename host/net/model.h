@@ -10,7 +10,6 @@ enum { DG_MAX_NETS = 4, DG_MAX_LAYERS = 128, DG_TRAIN_MAX = 32, DG_MODEL_TEXT_MA
 
 typedef struct dg_layer_kind dg_layer_kind;
 
-/* Batch norm after the layer, or spectral norm of the layer's weights (ops_gan.h). */
 #define DG_NORMS(X) X(NONE, "none") X(BATCH, "batch") X(SPECTRAL, "spectral")
 typedef enum {
 #define X(NAME, word) DG_NORM_##NAME,
@@ -19,8 +18,8 @@ typedef enum {
 } dg_norm;
 
 /* Initial weights of a layer. OPTION: option --start. GAIN: biases 0 and weights N(0, gain^2 / n), where n is the
- * number of products per output. Before relu and leaky, the variance is multiplied by 2 / (1 + slope^2). ZERO: all
- * 0. */
+ * number of products per output. With GAIN, activations relu and leaky multiply the variance by 2 / (1 + slope^2).
+ * ZERO: all 0. */
 #define DG_LAYER_STARTS(X) X(OPTION, "option") X(GAIN, "gain") X(ZERO, "zero")
 typedef enum {
 #define X(NAME, word) DG_LAYER_START_##NAME,
@@ -29,7 +28,7 @@ typedef enum {
 } dg_layer_start;
 
 typedef struct {
-    char name[16]; /* "G.1"; "C.4.2" is copy 2 of section [C.4] */
+    char name[16]; /* such as "G.1", or "C.4.2" for copy 2 of section [C.4] */
     int line;
     const dg_layer_kind *kind;
     int input; /* index of the layer whose output is the input; -1: the network's input */
@@ -47,7 +46,7 @@ typedef struct {
     bool flatten; /* PyTorch has a Flatten before this layer */
     dg_shape in, out;
     int module;        /* index N of the first module in PyTorch's nn.Sequential (main.N.weight) */
-    char torch[2][48]; /* PyTorch's names of the layer and of its batch norm (key torch); "": main.N */
+    char torch[2][48]; /* names in PyTorch of the layer and of its batch norm (key torch); "": main.N */
 } dg_layer;
 
 typedef struct {
@@ -83,7 +82,7 @@ typedef struct {
     int trains;
     int nets;
     dg_net net[DG_MAX_NETS];      /* the network with latent input first, the other networks in file order */
-    char text[DG_MODEL_TEXT_MAX]; /* content of the model file, which checkpoints store */
+    char text[DG_MODEL_TEXT_MAX]; /* the model file, which checkpoints store */
 } dg_model;
 
 /* Read a model. name: a path, a built-in model ("dcgan64-paper"), or a family with a shape. "dcgan-28x1" is a stock

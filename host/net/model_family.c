@@ -52,7 +52,8 @@ static void logit(text *t, int first)
     put(t, "kernel = %d\npad = 0\n", first);
 }
 
-/* The number of filters is `image` at full image size. Each halving of the side doubles it, up to `most`. */
+/* The number of filters is `image` at full image size. Each halving of the side doubles the number of filters, up to
+ * `most`. */
 typedef struct {
     int image, most;
 } widths;

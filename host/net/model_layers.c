@@ -77,7 +77,7 @@ static dg_err check_addend(unroller *u, const dg_section *s, const dg_layer *l)
 }
 
 /* Expand a name of key `torch` for one copy of a repeated layer: {4+2} becomes 4 in copy 1 and 6 in copy 2. Returns the
- * text after the name; NULL: the name is too long. */
+ * text after the name, or NULL if the name is too long. */
 static const char *expand(const char *text, int copy, char out[48])
 {
     char all[sizeof((dg_section *)0)->torch];
@@ -177,7 +177,6 @@ static dg_err append_block(unroller *u, int from, int to, int times)
     return e;
 }
 
-/* Find the last section, *to, of the block that starts at section i. */
 static dg_err find_block(unroller *u, int i, int *to)
 {
     *to = i;

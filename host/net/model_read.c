@@ -118,8 +118,8 @@ static dg_err builtin_text(const char *name, char text[DG_MODEL_TEXT_MAX], bool 
 
 static const dg_norm variants[] = {DG_NORM_SPECTRAL, DG_NORM_NONE};
 
-/* Returns the length of a model name without suffix -spectral, -nonorm or -Nclasses; 0: no such suffix. *classes: N, or
- * 0; *norm: norm of D. */
+/* Returns the length of a model name without its suffix -spectral, -nonorm or -Nclasses, or 0 if it has none. Set
+ * *classes to N or 0, and *norm to the norm of D. */
 static size_t split_name(const char *name, int *classes, dg_norm *norm)
 {
     static const char word[] = "classes";
@@ -138,7 +138,7 @@ static size_t split_name(const char *name, int *classes, dg_norm *norm)
     return at - 1;
 }
 
-/* Get the model text for a name with or without suffix. text: memory for two model texts. */
+/* `text` is memory for two model texts. */
 static dg_err named_text(const char *name, char *text, bool *known)
 {
     char plain[64], *before = text + DG_MODEL_TEXT_MAX;

@@ -8,7 +8,7 @@ enum { DG_IN_BEFORE = 0, DG_IN_LATENT = -1, DG_IN_IMAGES = -2 }; /* values of ke
 
 /* A section such as [C.4]; section number 0 is [C], the defaults of all layers of C. */
 typedef struct {
-    dg_layer layer; /* values of the keys; a key that is not given has its default */
+    dg_layer layer;
     int in, add, repeat, repeat_from;
     char torch[96];
     unsigned given;
@@ -25,10 +25,9 @@ typedef struct {
     int err_line;
 } dg_model_text;
 
-/* Parse the model text into sections (model_keys.c). Returns DG_USAGE with the line of the first error. */
+/* Returns DG_USAGE with the line of the first error. */
 dg_err dg_model_sections(dg_model_text *t);
 
-/* Convert sections to layers of t->m, with defaults, repeats, inputs and shapes (model_layers.c). */
 dg_err dg_model_layers(dg_model_text *t);
 
 /* Returns the length of a pattern such as {4+2} (first 4, step 2) at the start of text, or 0. */

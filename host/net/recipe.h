@@ -1,5 +1,5 @@
 /* A recipe defines the networks, the ops of a training step, and a table of the step's metrics. The log, progress,
- * curves, replay and checkpoints read these tables. */
+ * curves, replay and checkpoints read the recipe's tables. */
 #ifndef DG_RECIPE_H
 #define DG_RECIPE_H
 
@@ -19,18 +19,17 @@ typedef enum { DG_METRIC_LOSS, DG_METRIC_PROBABILITY } dg_metric_kind;
 typedef enum { DG_OVER_MEAN, DG_OVER_LAST, DG_OVER_TEST } dg_metric_over;
 typedef enum { DG_NEVER_BAD, DG_NOT_FINITE, DG_NOT_ZERO } dg_metric_bad;
 
-/* A metric of a step: one value of dg_metrics, or the sum of two values. */
 typedef struct {
-    const char *name; /* column of the log; NULL: the metric is checked, but not logged */
+    const char *name; /* column of the log, or NULL if the metric is only checked */
     int terms;        /* number of values in the sum; sums are displayed, not logged */
     int term[2];
     dg_metric_kind kind;
     dg_metric_over over;
-    const char *label, *brief; /* long and short label on the progress line; label "/": print /VALUE after the previous
-                                  value; label NULL: hidden, brief NULL: like label */
+    const char *label, *brief; /* long and short label on the progress line; "/": print /VALUE after the previous value;
+                                  NULL: hidden (label) or like label (brief) */
     int plot;                  /* plot in curves.png: index into dg_recipe.plot */
     const char *legend;
-    const char *title; /* title of the metric's plot in `dcgan curves`; NULL: none */
+    const char *title; /* title of the metric's plot in `dcgan curves`, or NULL */
     dg_metric_bad bad; /* the run ends if the metric meets this condition */
     const char *what;  /* the word WHAT in errors: "WHAT is NaN", "3 WHAT" */
 } dg_metric;
@@ -49,12 +48,11 @@ struct dg_recipe {
     int exported; /* index of the network that `export` writes and that generates samples */
     const dg_metric *metric;
     const dg_recipe_plot *plot;
-    const dg_recipe *penalised;     /* recipe with metrics of gradient penalties; NULL: no penalties */
+    const dg_recipe *penalised;     /* recipe with metrics of gradient penalties, or NULL */
     const dg_recipe *base;          /* for a recipe with penalties, the recipe without them; else NULL */
     const char *const (*preset)[2]; /* option defaults that differ from a GAN's, terminated by NULL; or NULL */
     /* Returns DG_USAGE if the recipe cannot train this model with options o; o NULL: with any options. */
     dg_err (*check)(const dg_model *m, const dg_job_options *o);
-    /* Append arena rows, tensors and plans to a job with model, options and backend. */
     void (*build)(dg_job *job);
     /* Draw the inputs of sample number `image` for plan "sample"; NULL: no sampling. */
     void (*sample)(float *in, int values, uint64_t seed, uint64_t image);

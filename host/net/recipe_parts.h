@@ -15,7 +15,7 @@ dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view image
 /* Append the optimizer op for all weights of a network. bad: index of the metric that counts non-finite weights. */
 void dg_add_update(dg_job *job, dg_plan *plan, int net, int bad);
 
-/* Append the op that updates the EMA of all weights of a network. Call it after dg_add_update. */
+/* Call dg_add_average after dg_add_update. */
 void dg_add_average(dg_job *job, dg_plan *plan, int net);
 
 void dg_add_advance(dg_job *job, dg_plan *plan, int B);
@@ -23,7 +23,6 @@ void dg_add_advance(dg_job *job, dg_plan *plan, int B);
 /* Reserve an arena row's memory for the whole plan, because the host accesses the row outside the plan. Returns row. */
 int dg_keep(dg_job *job, int row);
 
-/* Returns DG_USAGE if a network has no weights, or has a layer that no gradient reaches. */
 dg_err dg_check_trainable(const dg_model *m, int net);
 
 /* Returns DG_USAGE if tensors of `images` images are too large, or if batch norm would have one value per channel. */

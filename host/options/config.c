@@ -62,7 +62,7 @@ static char *next_line(char *out, int size, void *context)
         r->at += strspn(r->at, " \t\r\v\f");
         r->rest = *r->at == ';' || *r->at == '#' ? 0 : line_bytes(r->at);
     }
-    const size_t room = (size_t)size - 5; /* 5 bytes: a blank, two marks, the end of the line and the NUL */
+    const size_t room = (size_t)size - 5; /* room for a blank, two marks, a newline and a NUL */
     const size_t n = r->rest > room ? room : r->rest;
     r->rest -= n;
     r->inside = r->rest > 0;

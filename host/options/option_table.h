@@ -23,7 +23,7 @@ typedef enum {
 enum {
     DG_OPT_SAVED = 1,     /* config.ini stores this option */
     DG_OPT_ARGV_ONLY = 2, /* not read from the environment or a config file */
-    DG_OPT_ABOVE_MIN = 4, /* the value must be greater than min */
+    DG_OPT_ABOVE_MIN = 4,
     DG_OPT_BELOW_MAX = 8,
     DG_OPT_FIXED = 16,   /* the value cannot change with --resume */
     DG_OPT_MODEL = 32,   /* a model file may set this option in its section [train] */
@@ -36,7 +36,7 @@ enum {
 typedef struct {
     const char *name; /* option name, key in config.ini, environment variable DCGAN_NAME */
     char letter;      /* 0: none */
-    const char *arg;  /* NULL: the argument is optional, and its default is "yes" */
+    const char *arg;  /* name of the argument, or NULL if it is optional and "yes" by default */
     dg_option_kind kind;
     size_t offset;
     double min, max;
@@ -56,7 +56,7 @@ typedef struct {
     int min, max;
     const char *help;
     const char *text;                 /* one to three sentences */
-    const char *example[DG_EXAMPLES]; /* "dcgan plan dcgan64 :: every op of this network" */
+    const char *example[DG_EXAMPLES]; /* such as "dcgan plan dcgan64 :: every op of this network" */
 } dg_command_info;
 
 extern const dg_option dg_option_table[]; /* ends with name NULL */
@@ -66,7 +66,7 @@ extern const dg_command_info dg_commands[DG_CMDS];
 const dg_option *dg_option_find(const char *name);
 /* Returns an option's old name, which command line, environment and config.ini also accept. NULL: no old name. */
 const char *dg_option_alias(const dg_option *t);
-/* NULL: no default, such as the model of import and eval. */
+/* Returns NULL without a default, such as the model of import and eval. */
 const char *dg_option_preset(const dg_option *t, dg_command command);
 /* Returns the name of the command's option that is most similar to `name`; NULL: no similar name. */
 const char *dg_option_nearest(const char *name, dg_command command);
@@ -104,7 +104,7 @@ dg_err dg_options_run_config(dg_options *o, char *path, size_t size);
 dg_err dg_options_from_epoch(dg_options *o);
 /* Set o->out of a new run to samples/DATA-MODEL, with a number if this directory exists. */
 dg_err dg_options_new_run(dg_options *o);
-/* Find the run before the new run: RUN for RUN-2, RUN-2 for RUN-3. Returns false for the first run or with --out. */
+/* Find the previous run of a new run, such as RUN-2 for RUN-3. Returns false for the first run or with --out. */
 bool dg_options_older_run(const dg_options *o, char *out, size_t size);
 /* Get the directory name RUN-N with the next free number, such as RUN-2. *out is malloc'd. */
 dg_err dg_options_next_run(const char *run, char **out);
@@ -115,12 +115,12 @@ dg_err dg_options_settle_run(char **given, bool or_images);
 dg_err dg_options_name_model(dg_options *o);
 dg_err dg_path_set(char **to, const char *path); /* frees *to */
 
-/* Check all option values, and set the values that depend on other options. */
 dg_err dg_options_finish(dg_options *o);
 /* Parse --schedule, and refuse options of another optimizer. */
 dg_err dg_options_training(dg_options *o);
 dg_err dg_options_augment(dg_options *o);
-/* If the user replaced the model's optimizer, schedule or augmentation, reset the options that the model set for it. */
+/* If the user replaced the model's optimizer, schedule or augmentation, reset the related options that the model
+ * set. */
 void dg_options_drop(dg_options *o, const dg_options *model);
 /* Apply the presets of model `name`'s recipe, then the model's section [train]. Ignores an unreadable model. */
 dg_err dg_options_model(dg_options *o, const char *name);
@@ -141,11 +141,10 @@ typedef enum { DG_HELP_TEXT, DG_HELP_MAN, DG_HELP_MARKDOWN } dg_help_format;
 void dg_help_option(const dg_option *t, dg_command c, char *out, size_t size);
 void dg_help_bare(FILE *to);  /* help without a command */
 void dg_help_short(FILE *to); /* text of --help: at most 45 lines */
-/* Print the help of a command. all: with the long texts. */
 void dg_help_command(FILE *to, dg_command c, bool all);
 /* Print all commands, options, examples, exit codes and variables: --help-all, man page or docs/reference.md. */
 void dg_help_reference(FILE *to, dg_help_format format);
-/* Print completions for bash, zsh or fish. Returns false for other shells. */
+/* Returns false for shells other than bash, zsh and fish. */
 bool dg_help_completion(FILE *to, const char *shell);
 
 #endif

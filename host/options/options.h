@@ -49,10 +49,10 @@ typedef struct {
     int operands;
 
     char *data;
-    char *model; /* --model or operand MODEL; NULL: import or eval without --model */
+    char *model; /* model by --model or operand MODEL, or NULL (import, eval) */
     char *out;
     char *config, *init;
-    int epochs, batch; /* 0: auto, which a run replaces by a value */
+    int epochs, batch; /* a run replaces 0 (auto) by a value */
     double lr, lr_d, lr_g, beta1, beta2, eps, momentum, rho, decay, accumulator, smoothing;
     int optimizer;
     bool nesterov;
@@ -64,16 +64,16 @@ typedef struct {
     char *augment, *aug_preview;
     int augmented;
     bool model_says; /* the model or a config file sets options of [train], so config.ini stores them all */
-    char *schedule;  /* "cosine", or EPOCH:FACTOR pairs, which set change and factor */
+    char *schedule;  /* either "cosine", or EPOCH:FACTOR pairs, which set change and factor */
     bool cosine;
-    int schedule_length; /* in images; 0: auto, which a run with `cosine` replaces by a value */
+    int schedule_length; /* in images; a run with `cosine` replaces 0 (auto) by a value */
     int changes, change[DG_SCHEDULE_MAX];
     double factor[DG_SCHEDULE_MAX];
     uint64_t seed;
     bool flip, drop_last, resume, quiet, allow_data_change;
     int dry_run; /* 0: train */
     int from_epoch;
-    char *resume_from;                        /* NULL: the newest checkpoint in out */
+    char *resume_from;                        /* checkpoint to resume from, or NULL for the newest */
     int sample_every, checkpoint_every, keep; /* sample_every -1: auto */
     char *checkpoints;
     bool checkpoint_auto; /* skip checkpoints if writing is slower than an epoch; implies checkpoint_every = 1 */
@@ -108,7 +108,7 @@ typedef struct {
     double seconds, within; /* within: percent */
     char *predict, *arch, *write_z, *network, *sweep, *sheet, *classifier;
     int min_batch, max_batch, min_steps, top;
-    int rule, sweep_step; /* rule: dg_batch_rule; sweep_step: STEP of --sweep A-B:STEP, else 0 */
+    int rule, sweep_step; /* rule is a dg_batch_rule; sweep_step is STEP of --sweep A-B:STEP, or 0 */
 
     bool given[DG_OPTIONS_MAX]; /* per option of the table: true if set by the user or the model file */
     char *changed;              /* changes by --resume: "lr 0.0002 -> 0.5, flip no -> yes"; NULL: none */
@@ -117,9 +117,8 @@ typedef struct {
     char **argv; /* the arguments of dg_options_parse must outlive this struct */
 } dg_options;
 
-/* True if the user or the model file set the option. */
 bool dg_option_given(const dg_options *o, const char *name);
-/* Returns the learning rate of network `net` (such as 'G' or 'D') in epoch number `epoch`, counted from 0. */
+/* Returns the learning rate of network `net` ('G', 'D' or another letter) in `epoch`, counted from 0. */
 double dg_learning_rate(const dg_options *o, char net, uint64_t epoch);
 
 /* Returns the job options of a training job, except batch sizes, samples and rows. */
@@ -128,10 +127,10 @@ dg_job_options dg_options_job(const dg_options *o);
 /* Get the job options of a model from default options and the model's section [train]. */
 dg_err dg_options_model_job(const dg_model *m, dg_job_options *out);
 
-/* Returns the job options of a run with this batch size and these numbers of training and test images. */
 dg_job_options dg_options_run(const dg_options *o, int batch, int images, int tests);
 
-/* Returns the precision. *else_fp32: true if fp32 replaces it on a device without support (--precision auto). */
+/* Returns the precision. Set *else_fp32 if --precision auto allows fp32 on devices that do not support this
+ * precision. */
 const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32);
 
 /* Parse argv; argv[1] may be a command. For help and version, prints the text and sets *done. Without arguments, prints

@@ -31,7 +31,7 @@ static bool names(const char *name, const char *text, dg_model *scratch)
     }
 }
 
-/* Returns the --model (malloc'd) of a checkpoint's run; NULL: the checkpoint is not in a run directory. */
+/* Returns the --model (malloc'd) of a checkpoint's run, or NULL if the checkpoint is not in a run directory. */
 static char *model_of_run(const char *checkpoint)
 {
     char path[PATH_SIZE + 16];
@@ -83,7 +83,6 @@ static dg_err init_model(dg_options *o)
     return e;
 }
 
-/* Append -spectral or -nonorm to the name of a built-in model, according to --norm-d. */
 static dg_err name_norm(dg_options *o)
 {
     static const dg_norm norms[] = {DG_NORM_BATCH, DG_NORM_SPECTRAL,

@@ -101,7 +101,6 @@ static dg_err parse_augment(dg_options *o, const char *where)
         where);
 }
 
-/* Refuse end values that would have no effect. */
 static dg_err check_schedule(const dg_options *o)
 {
     const struct {

@@ -211,7 +211,7 @@ static dg_err read_run_config(const char *path, dg_options *o, dg_options *run)
     return e ? e : dg_config_read(path, run);
 }
 
-/* Fail if an unchangeable option differs from the run's config.ini. o->changed: text with the other differences. */
+/* Fail if an unchangeable option differs from the run's config.ini. Write the other differences to o->changed. */
 static dg_err compare(dg_options *o, const dg_options *run)
 {
     char text[4096] = "";
@@ -279,7 +279,7 @@ static void choose_average(dg_options *o, const dg_options *user)
     if (half_life && !ema && o->ema_half_life > 0) o->ema = 0;
 }
 
-/* Apply section [train] of the model. Sources of higher precedence are read first, because they name the model. */
+/* Sources of higher precedence are read first, because they name the model. */
 static dg_err set_from_model(dg_options *o, const scanned *s, const char *config)
 {
     const bool operand = o->command == DG_CMD_PLAN || o->command == DG_CMD_PROFILE || o->command == DG_CMD_CHECK ||

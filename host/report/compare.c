@@ -13,7 +13,6 @@ typedef struct {
     int runs;
 } several;
 
-/* Returns a recipe whose log columns exist in every run. */
 static const dg_recipe *common_recipe(const several *s)
 {
     for (int i = 1; i < s->runs; i++)

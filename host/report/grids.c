@@ -162,7 +162,7 @@ static dg_err load(dg_report_file *p, int dir, const char *path, int level)
     return read_image(dir, file, level ? 0 : ROOM, side_of(level), p);
 }
 
-/* Load all grids at reduction level g->level, skipping unreadable files. *fits: true if the page limits are met. */
+/* Load all grids at reduction level g->level, skipping unreadable files. Set *fits if the page limits are met. */
 static dg_err renew(dg_report_grids *g, int dir, const char *path, bool *fits)
 {
     dg_report_grids now = {.level = g->level};

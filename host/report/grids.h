@@ -8,7 +8,6 @@
 #include "core/base/err.h"
 #include "host/image/image.h"
 
-/* An image in PNG or JPEG format. */
 typedef struct {
     uint64_t epoch;
     size_t pixels;
@@ -19,7 +18,7 @@ typedef struct {
 } dg_report_file;
 
 typedef struct {
-    int level; /* 0: unchanged files; 1: JPEG; 2, 3: smaller JPEG; higher: also fewer epochs */
+    int level; /* level 0 keeps files, 1 uses JPEG, 2 and 3 use smaller JPEG, higher levels omit epochs */
     int n, on_disk;
     dg_report_file *grid;
 } dg_report_grids;
@@ -32,7 +31,7 @@ enum { DG_GRID_SIDE = 1072 };
 /* Returns DG_DATA or DG_IO if the image file is unreadable or too large. path: relative to dir. */
 dg_err dg_report_image_read(int dir, const char *path, bool alpha, dg_image *out);
 
-/* Reduce an image so that its longer side has at most `side` pixels. *reduced: true if the image was larger. */
+/* Reduce an image so that its longer side has at most `side` pixels. Set *reduced if the image was larger. */
 dg_err dg_report_image_reduce(dg_image *im, int side, bool *reduced);
 
 /* Update g from the files epoch-NNNN.png in dir, without reading files that g has. Initialise g with {0}. path: for
@@ -41,7 +40,8 @@ dg_err dg_report_grids_renew(dg_report_grids *g, int dir, const char *path);
 dg_err dg_report_grids_newest(dg_report_grids *g, int dir, const char *path);
 void dg_report_grids_free(dg_report_grids *g);
 
-/* Read an image file. A file of more than `most` bytes becomes a JPEG. out->data NULL: the file does not exist. */
+/* Read an image file. A file of more than `most` bytes becomes a JPEG. If the file does not exist, out->data is
+ * NULL. */
 dg_err dg_report_file_read(int dir, const char *path, size_t most, dg_report_file *out);
 
 void dg_report_file_src(FILE *to, const dg_report_file *p);

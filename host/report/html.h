@@ -1,4 +1,4 @@
-/* Writes parts of a self-contained HTML page. Its content security policy forbids network access. */
+/* Writes parts of a self-contained HTML page. The page's content security policy forbids network access. */
 #ifndef DG_HTML_H
 #define DG_HTML_H
 

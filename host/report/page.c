@@ -45,7 +45,7 @@ static dg_err read_pair(const dg_report_run *r, const char *first, size_t most, 
     return e;
 }
 
-/* Open a figure and free the image. alt, caption: HTML. */
+/* Open a figure and free the image. `alt` and `caption` are HTML. */
 static void open_figure(FILE *to, dg_report_file *p, const char *id, const char *alt, const char *caption)
 {
     fprintf(to, "<figure><img %s%s%s alt=\"%s\" width=\"%d\" height=\"%d\" src=\"", *id ? "id=\"" : "", id,

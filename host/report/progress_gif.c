@@ -8,7 +8,6 @@
 
 enum { FRAMES = 60, CELLS = 4, GAP = 2, FRAME_MS = 150, HELD = 8 }; /* HELD: number of copies of the last frame */
 
-/* Get the size in pixels of the upper left CELLS x CELLS images of a grid. */
 static void corner(const dg_options *then, const dg_image *grid, int *W, int *H)
 {
     const int rows = then->grid_rows, cols = then->grid_cols;
@@ -41,7 +40,7 @@ typedef struct {
     int n, W, H;
 } film;
 
-/* Append the grid of an epoch as a frame. Grids with another size than the first frame are skipped. */
+/* Grids with another size than the first frame are skipped. */
 static dg_err add(film *f, const dg_report_run *r, uint64_t epoch, int room)
 {
     dg_image im;

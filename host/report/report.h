@@ -1,5 +1,5 @@
-/* report.html shows a run in one file without network access. It depends only on the run's files and has no date, so
- * that repeated reports are equal. */
+/* report.html shows a run in one file without network access. The page depends only on the run's files and has no date,
+ * so that repeated reports are equal. */
 #ifndef DG_REPORT_H
 #define DG_REPORT_H
 
@@ -24,10 +24,10 @@ typedef struct {
     const char *path;
     int dir;
     char name[256];
-    const dg_recipe *recipe; /* NULL: the run has no log yet */
+    const dg_recipe *recipe; /* recipe of the log, or NULL without a log */
     dg_log_row *row;
     long n;
-    double *place; /* (n) position of each log row on the epoch axis */
+    double *place; /* position of each log row on the epoch axis, (n) */
     dg_options then;
     bool configured;
     dg_report_session session;

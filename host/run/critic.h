@@ -1,5 +1,5 @@
-/* Sample metrics during training (--eval-every), which compare samples of the first seeds with real images. They change
- * neither the state nor the random numbers of training. */
+/* Sample metrics during training (--eval-every), which compare samples of the first seeds with real images. Sample
+ * metrics change neither the state nor the random numbers of training. */
 #ifndef DG_CRITIC_H
 #define DG_CRITIC_H
 
@@ -22,10 +22,9 @@ typedef struct {
 dg_err dg_critic_open(dg_critic *c, const dg_job *job, const dg_dataset *data, const dg_device *d, uint64_t seed);
 void dg_critic_close(dg_critic *c);
 
-/* Compute the logged sample metrics, rounded as in the log. */
 dg_err dg_critic_judge(dg_critic *c, dg_job *job, uint64_t seed, double out[DG_LOGGED]);
 
-/* Write metrics as text: "swd 10.5 (9.06), ...". The baselines `floor` are in parentheses; NULL: no baselines. */
+/* Write metrics as text, such as "swd 10.5 (9.06), ...", with the baselines `floor` (or NULL) in parentheses. */
 char *dg_critic_text(const double *value, const double *floor, char *out, size_t size);
 
 #endif

@@ -17,7 +17,7 @@
 enum { CSV, JSONL, FILES };
 static const char *const file_name[FILES] = {"log.csv", "log.jsonl"};
 
-/* Buffered log lines are written at the end of an epoch, after half a second, or at this size in bytes. */
+/* Buffered log lines are written at the end of an epoch, after half a second, or when they exceed FLUSH_BYTES. */
 enum { FLUSH_BYTES = 1 << 15 };
 
 typedef struct {
@@ -64,8 +64,8 @@ static dg_err add_text(log_file *f, const char *text, size_t n)
     return DG_OK;
 }
 
-/* Append the buffered rows to the file. After a partial write (full disk), truncate the file and keep the rows for a
- * retry. Only SIGKILL can leave a partial line, which readers ignore. */
+/* After a partial write (full disk), truncate the file and keep the rows for a retry. Only SIGKILL can leave a partial
+ * line, which readers ignore. */
 static dg_err flush_file(log_file *f)
 {
     if (f->bytes == 0) return DG_OK;

@@ -15,14 +15,14 @@ dg_err dg_log_judge(dg_log *l, const dg_rundir *r);
 dg_err dg_log_step(dg_log *l, const dg_log_row *row);
 /* Append the means of an epoch to log.jsonl, and write buffered rows. */
 dg_err dg_log_epoch(dg_log *l, const dg_log_row *means);
-/* Write buffered rows. Call this function before saving a checkpoint, so that a kill leaves no gap in the log. */
+/* Write buffered rows. Flush the log before saving a checkpoint, so that a kill leaves no gap in the log. */
 dg_err dg_log_flush(dg_log *l);
 /* Sync the log to disk before a checkpoint is renamed, so that a power failure leaves no checkpoint without rows.
  * Callable from any thread. */
 dg_err dg_log_sync(const dg_log *l);
 /* Also write the rows to events.out.tfevents.run for TensorBoard. Call after dg_log_open. */
 dg_err dg_log_events(dg_log *l, const dg_rundir *r, uint64_t resume_step);
-/* Add an image grid to the TensorBoard file. Callable from any thread. */
+/* Callable from any thread. */
 dg_err dg_log_image(const dg_log *l, uint64_t step, const dg_image *im);
 uint64_t dg_log_end_of(const dg_log *l, uint64_t epoch);
 /* Get all rows; the log owns their memory. */

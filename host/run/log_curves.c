@@ -6,7 +6,7 @@
 
 enum { FEW_EPOCHS = 8, FEW_POINTS = 100, PLOT = 314 };
 
-/* *longest: number of rows of the longest epoch, which unfinished epochs get on the x axis. */
+/* Set *longest to the rows of the longest epoch, which is also the length of an unfinished epoch on the x axis. */
 static void count_epochs(const dg_log_row *rows, long n, long *epochs, long *longest)
 {
     *epochs = *longest = 0;
@@ -123,8 +123,7 @@ static bool has_measures(const dg_run_log *run)
     return false;
 }
 
-/* Add one chart per distance, and one chart for the metrics that are percentages or have best value 1. Returns the
- * number of charts. */
+/* Add one chart per distance, and one chart for the metrics that are percentages or have best value 1. */
 static int add_measured(dg_chart *p, const dg_run_log *run)
 {
     int n = 0;

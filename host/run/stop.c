@@ -18,7 +18,7 @@ static void say(const char *text)
     errno = before;
 }
 
-/* Batch systems send these signals before a time limit, some repeatedly. */
+/* true for signals that batch systems send before a time limit, some repeatedly */
 static bool is_notice(int number) { return number == SIGUSR1 || number == SIGUSR2 || number == SIGXCPU; }
 
 static void on_signal(int number)

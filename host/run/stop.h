@@ -11,7 +11,7 @@ extern volatile sig_atomic_t dg_stop_signal;
  * program. SIGUSR1, SIGUSR2 and SIGXCPU have no effect after a first signal. */
 void dg_catch_signals(void);
 
-/* Set the text to print on the first signal. words: must outlive the call; NULL: no text. */
+/* Set the text to print on the first signal. `words` is not copied; NULL: no text. */
 void dg_stop_says(const char *words);
 
 #endif

@@ -56,7 +56,8 @@ static int link_over(const dg_rundir *r, const char *from, const char *to)
     return failed;
 }
 
-/* Get the names (256 bytes) of the oldest and the latest checkpoint-NNNN. Returns their number; -1 (errno): error. */
+/* Get the names (256 bytes) of the oldest and the latest checkpoint-NNNN. Returns the number of checkpoints, or -1
+ * (errno). */
 static int kept_ones(const dg_rundir *r, char *oldest, char *latest)
 {
     uint64_t least = 0, most = 0;
@@ -92,8 +93,8 @@ void dg_history_prune(const dg_rundir *r, int keep)
         if (unlinkat(r->fd, oldest, 0)) return;
 }
 
-/* A rewind moves later files to a new directory. A marker file there names the checkpoint to rewind to, until the
- * rewind ends. Renaming this checkpoint to checkpoint.safetensors is the commit point. */
+/* A rewind moves later files to a new directory. Until the rewind ends, a marker file in the new directory names the
+ * checkpoint to rewind to. The commit point is renaming that checkpoint to checkpoint.safetensors. */
 
 static const char marker[] = "going-back";
 
@@ -183,7 +184,6 @@ static dg_err share_link(const dg_rundir *r, int folder, const char *name)
     return DG_OK;
 }
 
-/* Finish a rewind: move later images and checkpoints, copy other files. */
 static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
 {
     static const char *const kept[] = {"curves.png",
@@ -215,8 +215,8 @@ static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
     return e;
 }
 
-/* Find the progress of an interrupted rewind. *moved: `folder` has the previous checkpoint.safetensors. *there: the run
- * has a checkpoint.safetensors. *back: that file is the chosen checkpoint. */
+/* Find the progress of an interrupted rewind. Set *moved if `folder` has the previous checkpoint.safetensors. Set
+ * *there if the run has a checkpoint.safetensors, and *back if that file is the chosen checkpoint. */
 static dg_err how_far(const dg_rundir *r, int folder, const char *chosen, bool *moved, bool *there, bool *back)
 {
     const int kept = exists(folder, newest), is = exists(r->fd, newest);
@@ -241,7 +241,7 @@ static bool is_folder_name(const char *name)
     return !*rest || (*rest == '-' && rest[1] > '0' && strlen(rest) <= 5 && !rest[1 + strspn(rest + 1, "0123456789")]);
 }
 
-/* Read the chosen checkpoint and the epoch from the marker. The directory is untrusted, so only names of dcgan
+/* Read the chosen checkpoint and the epoch from the marker. The run directory is untrusted, so only names of dcgan
  * checkpoints are valid. */
 static dg_err read_marker(const dg_rundir *r, int folder, const char *name, char chosen[64], uint64_t *epoch)
 {

@@ -6,8 +6,9 @@
 #include <stdint.h>
 #include "host/rundir/rundir.h"
 
-/* Keep checkpoint.safetensors, the state after epoch `epoch`, also as checkpoint-NNNN.safetensors. Call before a newer
- * checkpoint replaces it. Returns DG_IO if neither linking nor copying is possible. */
+/* Keep checkpoint.safetensors, the state after epoch `epoch`, also as checkpoint-NNNN.safetensors. Call dg_history_keep
+ * before a newer checkpoint replaces checkpoint.safetensors. Returns DG_IO if neither linking nor copying is
+ * possible. */
 dg_err dg_history_keep(const dg_rundir *r, uint64_t epoch);
 
 /* Make `name` a hard link to `file`, or a copy if links are not possible. An existing file is replaced. */
@@ -18,7 +19,7 @@ dg_err dg_history_newest(const dg_rundir *r, char name[256]);
 
 void dg_history_prune(const dg_rundir *r, int keep);
 
-/* Finish or undo an interrupted rewind. Call before the newest checkpoint is read. */
+/* Finish or undo an interrupted rewind. Call dg_history_take_up before the newest checkpoint is read. */
 dg_err dg_history_take_up(const dg_rundir *r);
 
 /* Rewind to `epoch`: file `file` of this directory becomes checkpoint.safetensors. Later files move to the new

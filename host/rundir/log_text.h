@@ -5,7 +5,7 @@
 #include "host/net/recipe.h"
 #include "host/rundir/logged.h"
 
-enum { DG_LOG_LINE = 1024 };             /* max length of a line */
+enum { DG_LOG_LINE = 1024 };
 #define DG_LOG_BYTES ((uint64_t)4 << 30) /* max size of a log: about 40 million rows */
 
 typedef struct {
@@ -21,10 +21,9 @@ typedef struct {
 int dg_log_header(char out[DG_LOG_LINE], const dg_recipe *r);
 int dg_log_header_judged(char out[DG_LOG_LINE], const dg_recipe *r); /* with the columns of sample metrics */
 
-/* Find the recipe of a log.csv by its first line. *header: bytes of this line. NULL: not a log.csv. */
+/* Find the recipe of a log.csv by its first line, of *header bytes. Returns NULL if the text is not a log.csv. */
 const dg_recipe *dg_log_recipe(const char *text, size_t *header);
 
-/* True if this text of a log.csv or log.jsonl has no rows. */
 bool dg_log_is_empty(const char *text);
 
 int dg_log_csv(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row);
@@ -40,7 +39,7 @@ bool dg_log_parse(const char *line, const dg_recipe *r, dg_log_row *row);
 bool dg_log_follows(const dg_log_row *before, const dg_log_row *row);
 
 /* Parse the rows of a log.csv after its header. Newlines in the text become NUL. A last line without newline is
- * ignored. Returns malloc'd rows; NULL: out of memory. *bad: number of the first invalid line, 0: none. */
+ * ignored. Returns malloc'd rows, or NULL if out of memory. Set *bad to the number of the first invalid line, or 0. */
 dg_log_row *dg_log_rows_in(char *text, size_t header, const dg_recipe *r, long *rows, long *bad);
 
 /* Returns the value of v after writing it to the log and reading it back. */

@@ -22,7 +22,7 @@ enum { DG_LOGGED_MEASURES(X) DG_LOGGED };
 typedef struct {
     const char *name, *label;
     bool higher; /* false: lower values are better */
-    bool one;    /* 1 is the best value */
+    bool one;    /* the best value is 1 */
     bool percent;
 } dg_logged_measure;
 

@@ -20,7 +20,7 @@
 
 enum { NAME_ROOM = 64 };
 
-/* Create a directory and its parents. Adds the number of created directories to *made. */
+/* Add the number of created directories to *made. */
 static dg_err make_directories(char *path, int *made)
 {
     for (char *s = path + 1;; s++) {
@@ -45,8 +45,8 @@ static dg_err make_directories(char *path, int *made)
     }
 }
 
-/* Sync the parents of `made` created directories, starting with the parent of `dir`. Otherwise a power failure could
- * remove the directories with their contents. Unreadable parents are skipped. */
+/* Sync the parents of `made` created directories, starting with the parent of `dir`. A power failure could remove
+ * unsynced directories with their contents. Unreadable parents are skipped. */
 static void sync_made(int dir, int made)
 {
     int at = dir;
@@ -134,11 +134,11 @@ static void write_owner(int fd)
     gethostname(host, sizeof host - 1);
     if (localtime_r(&now, &tm)) (void)strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S %z", &tm);
     int n = snprintf(text, sizeof text, "host %s\npid %ld\nstarted %s\n", host, (long)getpid(), when);
-    /* The text is only for messages of other runs. */
+    /* The text in the lock file is only for messages of other runs. */
     if (ftruncate(fd, 0) || pwrite(fd, text, (size_t)n, 0) != n) errno = 0;
 }
 
-/* Fail with the lock's owner, read from the lock file. The file may briefly name an earlier, killed run. */
+/* Fail with the lock's owner, read from the lock file. The lock file may briefly name an earlier, killed run. */
 static dg_err locked(const char *path, int fd)
 {
     char text[400] = "", host[256] = "", when[64] = "", here[256] = "", number[16] = "";
@@ -159,7 +159,7 @@ static dg_err locked(const char *path, int fd)
                    path);
 }
 
-/* *again: true if another run that failed has removed the lock file or the directory. */
+/* Set *again if another run, which failed, has removed the lock file or the directory. */
 static dg_err take_lock(dg_rundir *r, bool *again)
 {
     char file[4096];
@@ -196,7 +196,7 @@ static void remove_made(dg_rundir *r)
     snprintf(path, sizeof path, "%s", r->path);
     while (r->made > 0) {
         if (rmdir(path) == 0) r->made--;
-        else if (errno != ENOENT) /* ENOENT: missing, so try its parent */ break;
+        else if (errno != ENOENT) /* ENOENT: try the parent */ break;
         char *slash = strrchr(path, '/');
         if (!slash) break;
         *slash = 0;
@@ -209,7 +209,7 @@ static dg_err open_locked(dg_rundir *r)
     bool again = true;
     for (int tries = 0; tries < 20 && again; tries++) {
         dg_rundir_close(r);
-        r->made = 0; /* they may now belong to another run */
+        r->made = 0; /* directories made in the last attempt may now belong to another run */
         e = make_directories(r->path, &r->made);
         if (e) return e;
         r->fd = open(r->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -218,7 +218,8 @@ static dg_err open_locked(dg_rundir *r)
         if (!e) e = take_lock(r, &again);
     }
     if (!e) sync_made(r->fd, r->made);
-    if (e && r->lock >= 0) close(r->lock), r->lock = -1; /* keeps the text of the run that has the lock */
+    if (e && r->lock >= 0)
+        close(r->lock), r->lock = -1; /* the lock file keeps the text of the run that holds the lock */
     if (e) dg_rundir_close(r);
     return e;
 }
@@ -327,7 +328,7 @@ dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
     snprintf(link, sizeof link, "/proc/self/fd/%d", r->fd);
     const ssize_t n = readlink(link, now, sizeof now - 1);
     now[n > 0 ? n : 0] = 0;
-    const bool there = n > 0 && dg_leads_to(AT_FDCWD, now, r->fd) == DG_SAME_YES; /* else the new path is unknown */
+    const bool there = n > 0 && dg_leads_to(AT_FDCWD, now, r->fd) == DG_SAME_YES; /* false if the new path is unknown */
     return dg_fail(DG_IO,
                    DG_MSG("run-moved", "%s: the run directory was moved%s%s; the run ends after a last checkpoint "
                                        "there; resume it there with {resume}"),

@@ -21,11 +21,11 @@ typedef struct {
  * DG_LOCKED if another run uses the directory; the message has host and process. */
 dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out);
 void dg_rundir_close(dg_rundir *r);
-/* Close the directory of a run that failed to start. Removes the run's files, except skipped.txt, and empty directories
- * that it created. */
+/* Close the directory of a run that failed to start. Removes the run's files, except skipped.txt, and the empty
+ * directories that the run created. */
 void dg_rundir_abandon(dg_rundir *r);
-/* Returns DG_IO if the path no longer leads to the run directory. *removed: the directory or its lock file was removed;
- * write nothing, because another run may own the directory. */
+/* Returns DG_IO if the path no longer leads to the run directory. Set *removed if the directory or its lock file was
+ * removed. Write nothing to a removed directory, because another run may own it. */
 dg_err dg_rundir_check(const dg_rundir *r, bool *removed);
 /* True if the directory has results (images, curves or a log with rows), which a new run never overwrites. */
 bool dg_rundir_has_results(const dg_rundir *r);

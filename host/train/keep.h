@@ -18,6 +18,6 @@ dg_err dg_report_keep(const dg_rundir *dir, const dg_dataset *data, dg_worker *w
  * Returns true if started. last: wait for earlier writes, then always start. */
 bool dg_report_renew(dg_report_keeper *k, bool last);
 
-void dg_report_keep_end(dg_report_keeper *k); /* Call after closing the writer; k may be NULL. */
+void dg_report_keep_end(dg_report_keeper *k); /* Call dg_report_keep_end after closing the writer; k may be NULL. */
 
 #endif

@@ -1,4 +1,4 @@
-/* Output files of a run: this thread copies the data, and worker threads write the copies. */
+/* Output files of a run: the training thread copies the data, and worker threads write the copies. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -224,7 +224,7 @@ void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait)
     give_image(w, p, e);
 }
 
-/* `rows` is a copy, because the log grows. */
+/* rows are copied, because the log grows */
 typedef struct {
     dg_outputs *outputs;
     image *image;

@@ -12,7 +12,6 @@
 #include "host/run/log.h"
 #include "host/trainer/position.h"
 
-/* output files that a run rewrites */
 enum { DG_CHECKPOINT_FILE, DG_BEST_FILE, DG_CURVES_FILE, DG_LOG_FILE, DG_REWRITTEN };
 
 typedef struct {
@@ -58,16 +57,15 @@ void dg_outputs_wrote(dg_outputs *w, int file, dg_err e);
 /* Record a failure; dg_message() has the text. */
 void dg_outputs_failed(dg_outputs *w, dg_err e);
 
-/* Write config.ini. Call before other outputs are written, because --resume needs config.ini. */
+/* Write config.ini before other outputs, because --resume needs config.ini. */
 dg_err dg_save_config(const dg_rundir *dir, const char *text);
 
 void dg_save_reals(dg_outputs *w);
 
-/* True if the epoch's outputs are due. */
 bool dg_shown(const dg_outputs *w, uint64_t epoch);
 bool dg_samples_due(const dg_outputs *w, uint64_t epoch);
 bool dg_judge_due(const dg_outputs *w, uint64_t epoch);
-/* Start to generate the image grid of an epoch. Only one grid is generated at a time. */
+/* Only one grid is generated at a time. */
 void dg_begin_samples(dg_outputs *w, uint64_t epoch);
 /* Pass the grid to the worker once its pixels are copied and its epoch's metrics are checked. wait: wait for the
  * pixels. */

@@ -7,11 +7,11 @@
 /* Open the checkpoint to resume from. *st NULL: no checkpoint exists, so training starts from the beginning. */
 dg_err dg_train_find(dg_training *r, char path[4096], dg_st **st, dg_model *model, dg_checkpoint_info *info);
 
-/* *others: true if the dataset differs from the checkpoint's and --allow-data-change is not set. Returns DG_DATA if the
+/* Set *others if the dataset differs from the checkpoint's and --allow-data-change is not set. Returns DG_DATA if the
  * dataset differs and has unreadable files, because a disk error must not lead to a new run. */
 dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bool *others);
 
-/* Load the weights and the training position. Returns DG_USAGE or DG_DATA if precision, seed or classes differ. */
+/* Returns DG_USAGE or DG_DATA if precision, seed or classes differ. */
 dg_err dg_train_resume(dg_training *r, const dg_st *st, const char *path, const dg_checkpoint_info *info);
 
 #endif

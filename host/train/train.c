@@ -290,7 +290,8 @@ static dg_err save_test(dg_training *r, uint64_t epoch)
     return DG_OK;
 }
 
-/* Save the outputs of an epoch after its last launch. A checkpoint waits for the metrics, so that none has NaN. */
+/* Save the outputs of an epoch after its last launch. A checkpoint waits for the metrics, so that no checkpoint has
+ * NaN. */
 static dg_err close_epoch(dg_training *r)
 {
     dg_position_end_epoch(&r->given);

@@ -18,8 +18,8 @@ typedef struct {
     dg_job job;
     dg_dataset data;
     dg_input_data input;
-    uint8_t *records;     /* dataset records with labels, or NULL */
-    dg_evaluation tested; /* evaluation after the newest epoch */
+    uint8_t *records; /* dataset records with labels, or NULL */
+    dg_evaluation tested;
     dg_critic critic;
     struct {
         uint64_t epoch; /* last epoch with sample metrics; 0: none */
@@ -27,7 +27,7 @@ typedef struct {
     } judged;
     dg_doctor doctor;
     const dg_doctor_rule *collapsed; /* rule of `dcgan doctor` that ended the run, or NULL */
-    double best;                     /* best score so far (best.h) */
+    double best;
     dg_rundir dir;
     dg_log *log;
     dg_progress *progress;
@@ -50,7 +50,6 @@ typedef struct {
 /* Train until the end of the run, a signal, or a non-finite metric. */
 dg_err dg_train_loop(dg_training *r);
 
-/* Returns the number of steps to launch together. */
 int dg_steps_in_a_row(const dg_training *r);
 
 #endif

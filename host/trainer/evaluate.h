@@ -10,7 +10,7 @@ typedef struct {
     int classes, n;
     double loss, accuracy; /* loss: mean cross entropy without label smoothing */
     long *is, *right;      /* per class: number of images, number of correct predictions */
-    long *confusion;       /* (classes, classes) counts; row: label, column: prediction; NULL: too many classes */
+    long *confusion;       /* counts (label, prediction), or NULL for too many classes */
     int *said;
     double *share;
 } dg_evaluation;

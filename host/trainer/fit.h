@@ -7,7 +7,6 @@
 /* Returns the bytes of device memory for a run with its dataset, or with two dataset windows. */
 size_t dg_fit_bytes(const dg_job *job);
 
-/* Device memory of a backend. */
 typedef struct {
     size_t unused, total, others,
         have; /* bytes; others: reserved for CUDA graphs; have: available for a run, limited by `most` */

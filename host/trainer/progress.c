@@ -110,14 +110,13 @@ static void eta_text(char out[40], const dg_progress *p)
     else snprintf(out, 40, " ETA %ld d %ld h", s / 86400, s / 3600 % 24);
 }
 
-/* The argument (double)NAN prints "nan" without a sign. */
+/* isnan() prevents "-nan", because the sign of a NaN is undefined */
 static const char *number(char out[32], double v)
 {
     snprintf(out, 32, fabs(v) < 99999 ? "%.2f" : "%.2g", isnan(v) ? (double)NAN : v);
     return out;
 }
 
-/* without the leading zero: ".74" */
 static const char *short_number(char out[32], double v)
 {
     return strncmp(number(out, v), "0.", 2) == 0 ? out + 1 : out;
@@ -132,7 +131,6 @@ __attribute__((format(printf, 3, 4))) static int add(char out[LINE], int n, cons
     return n < LINE ? n : LINE - 1;
 }
 
-/* levels of detail of the progress line */
 enum { WITH_BAR, LONG, COMPACT, NO_RATE, NO_PROBABILITIES, NO_LOSSES, LEVELS };
 
 /* such as " D 0.61 G 1.92 D(x) .74 D(G(z)) .21/.18" */

@@ -1,5 +1,5 @@
 /* Progress on stderr. A terminal shows one line, redrawn at most 10 times per second. A file or pipe gets one line per
- * epoch, and at most one line per 10 s within an epoch. quiet: no output. */
+ * epoch, and at most one line per 10 s within an epoch. */
 #ifndef DG_PROGRESS_H
 #define DG_PROGRESS_H
 

@@ -1,4 +1,5 @@
-/* Runs the steps of an epoch: uploads images and launches plans. Call dg_epoch_begin first, also after resuming. */
+/* Runs the steps of an epoch: uploads images and launches plans. Call dg_epoch_begin before the first step of an epoch
+ * or of a session. */
 #ifndef DG_STEPS_H
 #define DG_STEPS_H
 
@@ -18,7 +19,7 @@ dg_err dg_epoch_steps(dg_job *job, dg_loader *f, dg_position *at, const double l
 /* Training without a run directory, for the library and `eval --two-sample`. Metrics are checked after each launch. */
 typedef struct {
     dg_job *job;
-    uint8_t *records; /* images with labels; NULL: the caller's images are used */
+    uint8_t *records; /* images with labels, or NULL if the caller's images are used */
     dg_loader feed;
     dg_position at;
     bool begun; /* true after dg_epoch_begin in the current epoch */

@@ -1,13 +1,12 @@
 /* Layers conv, conv_transpose and dense: a convolution, followed by bias or batch norm, the sum with the output of
  * layer `add`, and the activation. Spectral norm divides the weights by their largest singular value sigma. A dense
- * layer (PyTorch: Flatten, Linear) is a convolution whose kernel covers the map. */
+ * layer, which is Flatten and Linear in PyTorch, is a convolution whose kernel covers the map. */
 #include <string.h>
 
 #include "host/net/layers/layers.h"
 
 static const double NORM_EPS = 1e-5, NORM_MOMENTUM = 0.1, SPECTRAL_EPS = 1e-12; /* PyTorch's defaults */
 
-/* Indices of a layer's parameters. */
 enum { W, GAMMA, BETA, RUNNING_MEAN, RUNNING_VAR, U = W + 1, V };
 /* Indices into dg_layer_pass.saved. PRE: convolution's output; NORMAL: weights / sigma. */
 enum { PRE, MEAN, RSTD, NORMAL = PRE, SIGMA };
@@ -131,9 +130,9 @@ static int parameters(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS])
 }
 
 /* Returns s of the factor 2^s that scales fp16 gradients, whose normal numbers are 2^-14 to 2^16. Gradients are
- * proportional to 1 / batch. The largest measured gradient is 2^4.5 / batch; in each layer 99% are above 2^-22 / batch
- * (dcgan64-paper, epochs 1 to 300; dcgan64; dcgan128). With 2^s = 256 batch, the largest is 2^12.5, and 99% are normal
- * numbers. */
+ * proportional to 1 / batch. The largest measured gradient is 2^4.5 / batch; in each layer, 99% of the gradients are
+ * above 2^-22 / batch (dcgan64-paper, epochs 1 to 300; dcgan64; dcgan128). With 2^s = 256 * batch, the largest scaled
+ * gradient is 2^12.5, and 99% are normal numbers. */
 static int shift_of(int batch)
 {
     int shift = 8;
@@ -279,7 +278,6 @@ static dg_op *gradient(dg_builder *b, const dg_pass *p, int i, dg_op_kind kind, 
     return op;
 }
 
-/* Append the op that computes the weight gradient from dwn, the gradient of weights / sigma. */
 static void spectral_backward(dg_builder *b, const dg_pass *p, int i, int dwn)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
@@ -322,7 +320,7 @@ static void backward(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want
     dg_bind_row(op, "w", factors(b, p, i));
 }
 
-/* Append op mix: y = s_n a + (r / N) t (penalty.h). Returns y, the input of the weight gradient. */
+/* Append op mix, which computes the input y = s_n a + (r / N) t of the weight gradient (penalty.h). */
 static dg_view mix(dg_builder *b, const dg_tangent *t, int i)
 {
     const dg_pass *p = t->pass;

@@ -69,9 +69,10 @@ struct dg_layer_kind {
     const char *name;
     unsigned takes, needs; /* bit masks of accepted and required keys, without op, in, repeat and repeat_from */
     unsigned own;          /* keys that a section of defaults, such as [G], does not set */
-    /* Compute l->out from l->in and the keys; set keys at -1 to defaults. Returns DG_USAGE for invalid keys. */
+    /* Compute l->out from l->in and the keys; keys that are -1 get their defaults. Returns DG_USAGE for invalid
+     * keys. */
     dg_err (*shape)(dg_layer *l, const char *where);
-    int (*modules)(const dg_layer *l); /* number of modules in nn.Sequential */
+    int (*modules)(const dg_layer *l);
     int (*parameters)(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS]);
     /* Append the forward ops of layer i, which read p->layer[i].in; set .out and .saved. */
     void (*forward)(dg_builder *b, dg_pass *p, int i);
@@ -79,9 +80,9 @@ struct dg_layer_kind {
      * DG_WANT_INPUT: set dx to the gradients of .in and .add. */
     void (*backward)(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2]);
     /* Append the ops of the tangent and of the weight gradients of layer i (dg_tangent). Returns the output's tangent.
-     * NULL: networks with this layer have no gradient penalty. */
+     * The member is NULL if networks with this layer cannot have gradient penalties. */
     dg_view (*tangent)(dg_builder *b, const dg_tangent *t, int i);
-    /* Append the layer's ONNX nodes for evaluation mode; NULL: the layer is an identity. */
+    /* Append the layer's ONNX nodes for evaluation mode. The member is NULL if the layer is an identity. */
     void (*onnx)(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n);
 };
 
@@ -100,26 +101,25 @@ dg_view dg_layer_gradient(dg_builder *b, const dg_pass *p, int i, dg_view dy);
 /* Append y = act(a + output of layer `add`). */
 void dg_finish_add(dg_builder *b, const dg_pass *p, int i, const char *what, dg_view a);
 
-/* Append the in-place ops after a layer's own ops: bias, output of layer `add`, activation. bias: row, -1: none. */
+/* Append the last ops of a layer: bias (row or -1), sum with layer `add`, activation. */
 void dg_finish_forward(dg_builder *b, const dg_pass *p, int i, int bias);
-/* Append the backward ops of dg_finish_forward; returns the input's gradient. db: row of bias gradients, -1: none. */
+/* Append the backward ops of dg_finish_forward. Returns the gradient of the input. `db` is the row of bias gradients,
+ * or -1. */
 dg_view dg_finish_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, int db, unsigned want, dg_view dx[2]);
 
 /* Append the tangent ops of dg_finish_forward, then the gradient db of the biases (-1: none). The slope op directly
- * follows the convolution, so that both can be fused. from: the tangent before these ops; may equal `out`. */
+ * follows the convolution, so that both can be fused. `from` is the tangent before these ops, and may equal `out`. */
 void dg_finish_tangent(dg_builder *b, const dg_tangent *t, int i, dg_view from, dg_view out, int db);
 dg_view dg_tangent_out(dg_builder *b, const dg_tangent *t, int i);
 
 /* Append an ONNX node that reads n->value, and set n->value to the node's output. */
 dg_onnx_node *dg_layer_node(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n, const char *type, const char *what);
-/* Append the ONNX nodes for the ops of dg_finish_forward, except the bias. */
 void dg_finish_onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n);
 void dg_windows_onnx(dg_onnx_node *node, const dg_layer *l);
 
 /* Set out->H and out->W to the number of windows. Pixels after the last window are ignored if floors is set, else a
  * DG_USAGE error. */
 dg_err dg_layer_windows(const dg_layer *l, const char *where, bool floors, dg_shape *out);
-/* dg_layer_kind.shape for layer kinds that keep the shape of their input. */
 dg_err dg_layer_same_shape(dg_layer *l, const char *where);
 /* Returns DG_USAGE unless height and width of the layer's output are 1 to DG_LAYER_SIDE. */
 enum { DG_LAYER_SIDE = 1024 };

@@ -8,7 +8,7 @@ static bool takes_mean(const dg_layer *l) { return l->kind == &dg_layer_mean_poo
 
 static dg_err shape(dg_layer *l, const char *where)
 {
-    if (l->kernel < 0) l->kernel = l->in.H; /* the default window of mean_pool is the whole map */
+    if (l->kernel < 0) l->kernel = l->in.H;
     if (l->stride < 0) l->stride = l->kernel;
     if (l->pad < 0) l->pad = 0;
     if (l->bias < 0) l->bias = 0;
