@@ -202,8 +202,7 @@ static void cpu_close(dg_backend *b) { free(b); }
 
 const dg_cpu_table *dg_cpu_table_of(const dg_backend *b) { return b->run == cpu_run ? ((const cpu *)b)->table : NULL; }
 
-/* The instruction sets of this build, from the slowest to the fastest. The Makefile defines DG_HAVE_<set> for each
- * set. */
+/* The instruction sets of this build, from the slowest to the fastest. */
 #define DECLARE(isa) extern const dg_cpu_table dg_cpu_kernels_##isa##_f32, dg_cpu_kernels_##isa##_f64;
 #define ENTRY(isa)                                                                    \
     {                                                                                 \

@@ -1,6 +1,5 @@
-/* Interface of the CPU kernels. Every kernel file is compiled once for each pair of instruction set and real type. The
- * Makefile passes DG_ISA (base, avx2, avx512) and DG_FP (32 or 64 bits). The macro DG_CPU(name) appends DG_ISA and
- * DG_FP to a name, as in dg_cpu_conv_fwd_avx512_f32.
+/* Interface of the CPU kernels. Every kernel file is compiled once for each pair of instruction set (DG_ISA) and real
+ * type (DG_FP). The macro DG_CPU(name) appends both to a name, as in dg_cpu_conv_fwd_avx512_f32.
  *
  * How a kernel divides its work depends on shapes only, never on the number of OpenMP threads. Partial sums are added
  * in a fixed order. */
@@ -54,8 +53,8 @@ double DG_CPU(dg_cpu_fma)(int64_t loops, double *sink);
 void DG_CPU(dg_cpu_triad)(void *out, const void *left, const void *right, int64_t n);
 double DG_CPU(dg_cpu_read)(const void *in, int64_t n);
 size_t DG_CPU(dg_cpu_conv_scratch)(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
-/* Returns `asked` or, if `asked` is NULL, the variant that suits the shape. Returns NULL if the CPU backend lacks the
- * variant `asked`, or if this variant does not support the shape. */
+/* If `asked` is NULL, returns the variant that suits the shape. Otherwise returns `asked`, or NULL if the CPU backend
+ * cannot run this variant for the shape. */
 const dg_variant *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_args *a, const dg_variant *asked);
 
 #define FAMILY(cpu)                                       \

@@ -11,8 +11,7 @@ static void keep_best(double *best, double value)
     if (value > *best) *best = value;
 }
 
-/* Returns the GFLOP/s of `threads` threads. The measurement takes a few milliseconds, so interrupts rarely disturb
- * it. */
+/* Returns GFLOP/s. The measurement takes a few milliseconds, so interrupts rarely disturb it. */
 static double fma_burst(const dg_cpu_table *table, int threads)
 {
     double flops = 0, first = 0, last = 0, sink = 0;
@@ -52,7 +51,6 @@ static long cache_size(int level3)
     return bytes > 0 ? bytes : 0;
 }
 
-/* Returns an array size that usually exceeds the last-level cache. */
 static size_t array_bytes(void)
 {
     const size_t bytes = 4 * (size_t)cache_size(1), least = (size_t)64 << 20, most = (size_t)128 << 20;

@@ -149,7 +149,7 @@ static dg_err open_device(gpu *c, int device)
     c->limits.wgmma = c->limits.arch == 90 && dg_cuda_has_wgmma();
     snprintf(c->base.name, sizeof c->base.name, "cuda:%d, %.36s, sm_%d", device, d->name, c->limits.arch);
     TRY(c, "", cudaSetDevice(device));
-    int shared = 0, driver = 0; /* 12040: CUDA 12.4 */
+    int shared = 0, driver = 0;
     TRY(c, "", cudaDriverGetVersion(&driver));
     snprintf(c->base.driver, sizeof c->base.driver, "CUDA %d.%d", driver / 1000, driver % 1000 / 10);
     cudaDeviceProp p;

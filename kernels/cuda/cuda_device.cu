@@ -58,7 +58,7 @@ void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runt
         snprintf(out, size,
                  DG_MSG("no-visible-gpu", "no NVIDIA GPU is visible (see CUDA_VISIBLE_DEVICES and nvidia-smi)"));
         break;
-    case 209: /* no kernel image */
+    case 209:
         snprintf(out, size, DG_MSG("no-code-for-gpu", "this dcgan has no code for this GPU: it is built for %s"),
                  dg_cuda_built_for());
         break;

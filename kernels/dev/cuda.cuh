@@ -6,8 +6,7 @@
  * depends on shapes and tuning only.
  *
  * The first comment of a kernel file states the tile, shared memory, registers per thread (ptxas -v for sm_90), bound
- * and template parameters. The file kernels/ops/conv/README.md lists the kernel families of convolutions in reading
- * order. */
+ * and template parameters. */
 #ifndef DG_CUDA_CUH
 #define DG_CUDA_CUH
 

@@ -10,8 +10,7 @@
  * stores 8 consecutive k of one row of A or one column of B. In an MN-major matrix (TRANS_B), each row of a core
  * matrix stores 8 adjacent columns of B for one k. LBO ("leading dimension byte offset") is the distance from k to k +
  * 8. SBO ("stride dimension byte offset") is the distance from row i of A, or column i of B, to i + 8. LBO, SBO and
- * the start of a matrix are multiples of 16 bytes. CUTLASS (make_gmma_desc, INTERLEAVE) writes the K-major layout as
- * ((8,m),(T,2k)):((1T,SBO),(1,LBO)) and the MN-major layout as ((T,1,m),(8,k)):((1,T,SBO),(1T,LBO)). */
+ * the start of a matrix are multiples of 16 bytes. */
 #ifndef DG_DEV_WGMMA_CUH
 #define DG_DEV_WGMMA_CUH
 

@@ -63,8 +63,6 @@ static dg_epilogue epilogue_of(const dg_op *op)
     return s;
 }
 
-/* Returns the epilogue that computes the launch's last op. The epilogue is `plain` if the last op is the
- * convolution. */
 static dg_epilogue last_epilogue(const dg_plan *p, const dg_launch *l)
 {
     const dg_op *last = &p->op[l->first + l->count - 1], *conv = &p->op[l->main];

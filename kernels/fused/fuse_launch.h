@@ -65,7 +65,6 @@ static inline const char *dg_fuse_input(const dg_op *op) { return op->kind == DG
 /* Sets dg_row.rounded for the tensors that are stored as bf16 (fused.h). math: the backend's arithmetic. */
 void dg_round_rows(dg_plan *p, dg_math math);
 
-/* Returns the kernel family that computes weight gradient dw in fused update l. */
 dg_fused_family dg_update_family(const dg_launch *l, const dg_op *dw);
 
 /* If launch l reads rounded weights, adds a plan row for these weights unless the plan already has the row. */

@@ -71,14 +71,12 @@ static void join(pass *f, int i, int main)
     f->note[i].launch = main;
 }
 
-/* True if op i reads the result of op `writer` through the named operand. */
 static bool reads(const pass *f, int i, const char *name, int writer)
 {
     const int k = dg_operand_index(f->p->op[i].kind, name);
     return k >= 0 && dg_deps_writer(&f->deps, i, k) == writer;
 }
 
-/* True if op `next`, which follows convolution i, can be fused into the convolution's epilogue. */
 static bool is_epilogue(const pass *f, int i, int next)
 {
     const dg_op *conv = &f->p->op[i], *op = &f->p->op[next];

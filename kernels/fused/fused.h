@@ -9,7 +9,6 @@
 #include "core/plan/plan.h"
 #include "core/tune/tune.h"
 
-/* The elementwise op that a kernel applies to its input. */
 typedef enum {
     DG_PROLOGUE_PLAIN,
     DG_PROLOGUE_NORM,   /* a(gamma (x - mean) rstd + beta), where a(z) = z if z > 0, else factor z */

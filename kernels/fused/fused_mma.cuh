@@ -338,7 +338,6 @@ enum {
                          1 << (DG_ROUNDED | DG_TWO_TENSORS)
 };
 
-/* Launches the kernel for f's prologue and tune's tile. MAPS: bit mask of the prologues with compiled kernels. */
 template <class E, int MAPS, int MAP = 0>
 static void dg_fused_mma_as(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {

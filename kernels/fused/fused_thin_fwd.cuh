@@ -26,9 +26,8 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
     const int width = a.W * CI, first = 2 * b0 * CI - 4 + place, top = 2 * a0 - 1 + warp;
     const bool drawn = image < g.N, wide = width % 4 == 0;
     auto there = [=](int k) { return warp + k * warps < rows && (unsigned)(top + k * warps) < (unsigned)a.H; };
-    auto inside = [=](int s, int e) { /* true if value e of pack s is in the image */
-                                      return place + 128 * s < line + border &&
-                                             (unsigned)(first + 128 * s + e) < (unsigned)width;
+    auto inside = [=](int s, int e) {
+        return place + 128 * s < line + border && (unsigned)(first + 128 * s + e) < (unsigned)width;
     };
     /* Calls f(k, s, at) for each pack of four values. at: index of the pack's first value in the image. */
     auto for_each = [=](auto f) {

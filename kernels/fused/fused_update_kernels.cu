@@ -29,7 +29,6 @@ static __global__ void __launch_bounds__(DG_UPDATE_THREADS, 4) adam_kernel(const
     const dg_update_work &w = u.job[own ? r.work : 0];
     const int parts = own ? w.parts : 1;
     const unsigned each = (unsigned)w.count;
-    /* p, m, v, gradient and `from` start at the block's first weight. */
     const int64_t skipped = (int64_t)((int)blockIdx.x - r.first) * r.width, first = r.from + skipped;
     const int count = (int)min(r.count - skipped, (int64_t)r.width);
     float *const p = (float *)a.p + first, *const m = (float *)a.m + first, *const v = (float *)a.v + first;

@@ -41,7 +41,6 @@ template <class E_, bool SMALL> struct dg_dw_wgmma_tile {
     static __device__ __forceinline__ int y_channel() { return dg_unit_plane<y_planes>((int)threadIdx.x) * E::unit; }
 };
 
-/* The sums of a tile G, and the layout of a pipeline stage in shared memory. */
 template <class G> struct dg_dw_wgmma_products {
     typedef typename G::E E;
     typedef typename G::piece piece;

@@ -37,7 +37,6 @@ static dg_prediction from_counts(const dg_launch_cost *c)
     return r;
 }
 
-/* Predicts a fused launch from its entries in the cost model or, if there are none, by formulas. */
 static dg_prediction predict_fused(const dg_plan *p, const dg_launch *l, const dg_machine *m)
 {
     dg_launch_cost cost;

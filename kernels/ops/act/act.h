@@ -84,7 +84,6 @@ INLINE real act_of(const dg_act act, real z, real factor)
     return (real)NAN;
 }
 
-/* Returns the gradient with respect to z, from y = act(z) and the gradient with respect to y. */
 INLINE real act_dx_of(const dg_act act, real dy, real y, real factor)
 {
     switch (act) {

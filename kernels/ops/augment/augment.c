@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 
-/* Loads the values of pixel `from`, or zeros if from is -1. Returns the mean of the pixel's colours. */
 static double pixel_of(double v[DG_CHANNELS_MAX], const real *image, int from, const dg_augment_args *a)
 {
     const int colours = dg_augment_colours(a);
@@ -17,7 +16,6 @@ static double pixel_of(double v[DG_CHANNELS_MAX], const real *image, int from, c
     return sum / colours;
 }
 
-/* Augments one image. If `back` is set, computes the adjoint. */
 static void change(real *out, const real *in, const dg_augment_args *a, const dg_augmentation *g, bool back)
 {
     const int colours = dg_augment_colours(a), pixels = a->H * a->W;

@@ -93,7 +93,6 @@ static int band_height(const job *j)
     return most;
 }
 
-/* Returns n rounded up to a multiple of a tile's columns. */
 static int padded(int n)
 {
     int NR = n <= DG_LANES ? DG_LANES : 2 * DG_LANES;
@@ -218,7 +217,6 @@ typedef struct {
     span y;
 } row;
 
-/* Computes the tile c[DG_MR][ldc] of one output pixel. */
 static void tile(const row *w, span x, const real *panel, const real *band, real *c, ptrdiff_t ldc)
 {
     const job *j = w->j;
