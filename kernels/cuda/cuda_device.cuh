@@ -17,7 +17,7 @@ const char *dg_cuda_built_for(void);
 
 void dg_cuda_uncovered(char *out, size_t size, int major, int minor);
 
-/* Writes to `out` why no CUDA device is available. e: the result of cudaGetDeviceCount. `driver` and `runtime` are
+/* Writes to `out` why no CUDA device is available. `e` is the result of cudaGetDeviceCount. `driver` and `runtime` are
  * CUDA versions such as 12080 for CUDA 12.8. */
 void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runtime);
 

@@ -95,7 +95,7 @@ static dg_err time_pieces(timed *t, int n, double *ms)
     return e == cudaSuccess ? DG_OK : dg_gpu_report(c, t->op ? t->op->name : t->plan->name, "timing", e);
 }
 
-/* If op i is the main op of a launch, sets ms[i] to the launch's time; otherwise sets ms[i] to 0. The loop runs
+/* If op i is the main op of a launch, sets ms[i] to the launch's time. Otherwise, sets ms[i] to 0. The loop runs
  * backwards, so that it reads each launch's time before overwriting it. */
 static dg_err cuda_time_plan(dg_backend *b, struct dg_plan *p, double *ms)
 {

@@ -5,7 +5,7 @@
 
 #include "core/tune/machine.h"
 
-/* tuning: the tuning file (option --tuning), or NULL. fuse: flags DG_FUSE_... (fused.h). Returns DG_IO if the tuning
+/* `tuning` is the path of a tuning file, or NULL. `fuse` has flags DG_FUSE_... (fused.h). Returns DG_IO if the tuning
  * file cannot be read. Invalid tuning rows are skipped with a warning. */
 dg_err dg_planner_open(const dg_machine *m, const char *tuning, unsigned fuse, dg_backend **out);
 

@@ -5,8 +5,8 @@
  * because stream captures forbid allocations and waits. Kernels do not use float atomics, so the order of every sum
  * depends on shapes and tuning only.
  *
- * The first comment of a kernel file states the tile, shared memory, registers per thread (ptxas -v for sm_90), bound
- * and template parameters. */
+ * The first comment of a kernel file states the tile, the shared memory, the registers per thread and the bound.
+ * Register counts are those of ptxas -v for sm_90. */
 #ifndef DG_CUDA_CUH
 #define DG_CUDA_CUH
 

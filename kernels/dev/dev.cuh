@@ -1,6 +1,6 @@
-/* The device interface of kernel files: the only header that .cu files include for device features. nvcc compiles the
- * kernels for GPUs. g++ (C++20) compiles the kernels for the simulator in sim/, which runs them on the CPU. The
- * simulator reports violations of the following rules.
+/* The device interface of kernel files: the only header that .cu files include for device features. The compiler is
+ * nvcc for GPUs and g++ (C++20) for the simulator in sim/. The simulator runs kernels on the CPU and reports
+ * violations of the following rules.
  *
  * Kernels are launched by KLAUNCH(kernel, grid, block, shared_bytes, stream, args...), never by <<<>>>. A template
  * kernel needs parentheses: (kernel<64, 32>). Use KLAUNCH_COOP if the kernel calls GRID_SYNC(). Kernel arguments are
@@ -8,19 +8,19 @@
  *
  * On sm_90 and up, KLAUNCH_AFTER is a programmatic dependent launch: its blocks may start while the previous launch
  * still runs. Every thread must call grid_dependency_wait(). Before this call, a kernel may only compute indices,
- * write shared memory, and load data that the previous launch does not write (grid_early_load, cp_async16_early).
- * After the wait, grid_dependents_launch() lets the next launch start. Data that other launches write must not be read
- * through __restrict__ or __ldg. After a copy or an event, or if dev_programmatic is false, KLAUNCH_AFTER is an
- * ordinary launch. KLAUNCH_CLUSTER (sm_90) is KLAUNCH_AFTER with clusters (cluster.cuh). A cluster has up to 8 blocks,
- * which differ only in z.
+ * write shared memory, and load data that the previous launch does not write. Such loads use grid_early_load() or
+ * cp_async16_early(). After the wait, grid_dependents_launch() lets the next launch start. Data that other launches
+ * write must not be read through __restrict__ or __ldg. After a copy or an event, or if dev_programmatic is false,
+ * KLAUNCH_AFTER is an ordinary launch. KLAUNCH_CLUSTER (sm_90) is KLAUNCH_AFTER with clusters (cluster.cuh). A cluster
+ * has up to 8 blocks, which differ only in z.
  *
  * The dispatcher sets dev_op = op->name before an op's launches and calls dev_take_fault() after the launches.
  *
  * SHARED(float, tile, [16][65]) declares a static array in shared memory. SHARED(int, last, ) declares a scalar.
- * Static shared memory has at most 48 KB and is 16-byte aligned. In the simulator, it is NaN until it is written.
- * DYN_SHARED(float, p) declares all dynamic shared memory as one array. A dev_pool divides dynamic shared memory into
- * arrays (`float *a = pool.take<float>(n)`). All threads must call take() with equal sizes in equal order. The launch
- * must request the sum of dev_pool_bytes<float>(n) over all arrays.
+ * Static shared memory has at most 48 KB and is 16-byte aligned. In the simulator, shared memory is NaN until it is
+ * written. DYN_SHARED(float, p) declares all dynamic shared memory as one array. A dev_pool divides dynamic shared
+ * memory into arrays (`float *a = pool.take<float>(n)`). All threads must call take() with equal sizes in equal order.
+ * The launch must request the sum of dev_pool_bytes<float>(n) over all arrays.
  *
  * Inline assembly is allowed only in this folder, in functions that also have a simulated version in sim/.
  * DEV_CHECK(condition) is an assertion that only the simulator checks. DEV_NOINLINE marks large functions that run

@@ -1,16 +1,16 @@
-/* Matrix products of a warpgroup (wgmma, sm_90a only). dev.cuh includes this header if DEV_WGMMA is defined. Files
- * that define DEV_WGMMA are in folders sm90a (cuda.mk). The simulator's versions are in sim/wgmma.h.
+/* Matrix products of a warpgroup (wgmma, sm_90a only). The header dev.cuh includes this file if DEV_WGMMA is defined.
+ * Only files in folders sm90a (cuda.mk) define DEV_WGMMA. The simulator's versions are in sim/wgmma.h.
  *
- * A kernel makes these calls in order: wgmma_publish() by every thread that has written shared memory, a barrier,
- * wgmma_begin(d), wgmma_bf16(d, a, b) for d += a * b, wgmma_commit(), wgmma_wait(d). Between wgmma_begin(d) and
- * wgmma_wait(d), the kernel must not access the sums d or write to operands.
+ * Every thread that has written operands to shared memory calls wgmma_publish(). After a barrier, a product consists
+ * of wgmma_begin(d), wgmma_bf16(d, a, b), wgmma_commit() and wgmma_wait(d). Between wgmma_begin(d) and wgmma_wait(d),
+ * the kernel must not access the sums d or write to operands.
  *
  * A matrix in shared memory consists of core matrices, without swizzling (PTX ISA, "Asynchronous Warpgroup Level
- * Matrix Shared Memory Layout"). A core matrix has 8 rows of 16 bytes. In a K-major matrix, each row of a core matrix
- * stores 8 consecutive k of one row of A or one column of B. In an MN-major matrix (TRANS_B), each row of a core
- * matrix stores 8 adjacent columns of B for one k. LBO ("leading dimension byte offset") is the distance from k to k +
- * 8. SBO ("stride dimension byte offset") is the distance from row i of A, or column i of B, to i + 8. LBO, SBO and
- * the start of a matrix are multiples of 16 bytes. */
+ * Matrix Shared Memory Layout"). A core matrix has 8 rows of 16 bytes. K-major: each row of a core matrix stores 8
+ * consecutive k of one row of A or one column of B. MN-major (TRANS_B): each row of a core matrix stores 8 adjacent
+ * columns of B for one k. LBO ("leading dimension byte offset") is the distance from k to k + 8. SBO ("stride
+ * dimension byte offset") is the distance from row i of A (or column i of B) to i + 8. LBO, SBO and the start of a
+ * matrix are multiples of 16 bytes. */
 #ifndef DG_DEV_WGMMA_CUH
 #define DG_DEV_WGMMA_CUH
 
@@ -20,8 +20,9 @@
 #define DEV_HAS_WGMMA false
 #endif
 
-/* Descriptor of the matrix at `start`. next_k is LBO and next_mn is SBO, in units of 16 bytes. wgmma reads descriptors
- * from uniform registers. The shuffle tells the compiler that the descriptor is equal in all lanes. */
+/* Descriptor of the matrix at `start`. The strides LBO (next_k) and SBO (next_mn) are in units of 16 bytes. The
+ * instruction wgmma reads descriptors from uniform registers. The shuffle tells the compiler that the descriptor is
+ * equal in all lanes. */
 struct dev_matrix {
     uint64_t bits;
 
@@ -79,8 +80,8 @@ template <class Sums> __device__ __forceinline__ void wgmma_wait(Sums &d)
     dev_hold(d);
 }
 
-/* wgmma_bf16() computes d += a * b. Matrix d is 64 x 8J (J = 4, 8 or 16), matrix a is 64 x 16, and matrix b is 16 x
- * 8J. Warp w of the warpgroup has rows 16w to 16w + 15 of d. d[j] has columns 8j to 8j + 7 in the layout of c in
+/* Computes d += a * b. The shapes are d[64][8 * J], a[64][16] and b[16][8 * J], with J = 4, 8 or 16. Warp w of the
+ * warpgroup has rows 16 w to 16 w + 15. The array element d[j] has columns 8 j to 8 j + 7, in the layout of c in
  * mma_bf16. An operand a in registers has the layout of a in mma_bf16. */
 #define DEV_SUMS_4(d, j) "+f"(d[j][0]), "+f"(d[j][1]), "+f"(d[j][2]), "+f"(d[j][3])
 #define DEV_SUMS_16(d, j) DEV_SUMS_4(d, j), DEV_SUMS_4(d, j + 1), DEV_SUMS_4(d, j + 2), DEV_SUMS_4(d, j + 3)

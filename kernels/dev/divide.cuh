@@ -22,7 +22,7 @@ static __device__ __forceinline__ float dg_square_root(float x)
     return fmaf(fmaf(-root, root, x), r / 2, root);
 }
 
-/* Returns 1 / x for x from 2^-100 to 2^100, with an error of at most one unit in the last place. */
+/* Returns 1 / x for x from 2^-100 to 2^100. The error is at most one unit in the last place. */
 static __device__ __forceinline__ double dg_reciprocal(double x)
 {
     double r = near_reciprocal((float)x);

@@ -36,9 +36,10 @@ static __device__ __forceinline__ int dg_column_of_b() { return dg_warp_lane() %
 static __device__ __forceinline__ int dg_columns_plane_of_a() { return dg_warp_lane() / 8 % 2; }
 static __device__ __forceinline__ int dg_columns_plane_of_b() { return dg_warp_lane() / 16; }
 
-/* Tensor-core products of one warp (mma.sync). wgmma.cuh has the counterpart for warpgroups. there: the architecture
- * supports these products. fused: fused kernels use these products. scaled: operands are multiplied by a power of two
- * before rounding, and sums are divided by it. k: number of products that one instruction adds to each sum. */
+/* Tensor-core products of one warp (mma.sync). The counterpart for warpgroups is in wgmma.cuh.
+ * `there`: the architecture supports these products. `fused`: fused kernels use these products.
+ * `scaled`: operands are multiplied by a power of two before rounding, and sums are divided by it.
+ * `k`: number of products that one instruction adds to each sum. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define DG_MMA_BEFORE_SM_80 1
 #else
@@ -99,8 +100,8 @@ struct dg_mma_fp16 : dg_mma_bf16 {
 
 static __device__ __forceinline__ float dg_power_of_two(int n) { return __int_as_float((127 + n) << 23); }
 
-/* A warp's 16*MI x 8*NJ sums. c[i][j] has this lane's four sums of the 16x8 block at row 16i and column 8j, in the
- * layout of mma_bf16. */
+/* A warp's 16*MI x 8*NJ sums. In the layout of mma_bf16, c[i][j] stores this lane's sums of the 16x8 block at row 16i
+ * and column 8j. */
 template <class E, int MI, int NJ> struct dg_sums {
     float c[MI][NJ][4];
 
@@ -130,8 +131,8 @@ template <class E, int MI, int NJ> struct dg_sums {
 #pragma unroll
             for (int j = 0; j < NJ; j++) E::multiply(c[i][j], a[i], {b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]});
     }
-    /* Stores this lane's sums of row i * 8 + lane / 4 in columns n, n + 1, n + 8, n + 9, ... below `columns`. WHOLE:
-     * no column reaches `columns`. */
+    /* Stores this lane's sums of row i * 8 + lane / 4 in columns n, n + 1, n + 8, n + 9, ... If WHOLE is false,
+     * columns from `columns` on are skipped. */
     template <bool WHOLE = false> __device__ __forceinline__ void store(float *row, int i, int n, int columns) const
     {
         row += n;

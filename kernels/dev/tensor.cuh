@@ -20,8 +20,9 @@ __device__ __forceinline__ void ldsm_x4_trans(uint32_t (&r)[4], const void *row)
                  : "memory");
 }
 
-/* Computes c += a * b for bf16 matrices a (16x16) and b (16x8). Requires sm_80. With g = lane / 4 and t = lane % 4,
- * c[0] and c[1] are in row g and columns 2t and 2t + 1. c[2] and c[3] are in row g + 8 and the same columns. */
+/* Computes c += a * b for bf16 matrices a (16x16) and b (16x8). Requires sm_80. Let g = lane / 4 and t = lane % 4. In
+ * row g, c[0] and c[1] are the sums of columns 2t and 2t + 1. In row g + 8, c[2] and c[3] are the sums of these
+ * columns. */
 __device__ __forceinline__ void mma_bf16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
 {
 #if __CUDA_ARCH__ >= 800
@@ -83,8 +84,8 @@ __device__ __forceinline__ uint32_t to_fp16x2(float low, float high)
     return r;
 }
 
-/* near_reciprocal() approximates 1 / x, near_reciprocal_root() 1 / sqrt(x), and near_power() 2^x. Errors are about one
- * unit in the last place. Subnormal numbers are flushed to 0. */
+/* Approximations of 1 / x, 1 / sqrt(x) and 2^x, with errors of about one unit in the last place. Subnormal numbers are
+ * flushed to 0. */
 __device__ __forceinline__ float near_reciprocal(float x)
 {
     float r;

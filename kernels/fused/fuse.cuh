@@ -12,7 +12,7 @@ void dg_fused_conv_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tune
 void dg_fused_mma_bf16(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_mma_fp16(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_wgmma(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
-/* Launchers of fused convolutions. overlapping: blocks may begin before the previous launch has ended. */
+/* Launchers of fused convolutions. If `overlapping`, blocks may begin before the previous launch has ended. */
 void dg_fused_thin(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream);
 void dg_fused_thin_mma_fwd(const dg_fused_conv *f, bool overlapping, cudaStream_t stream);
 void dg_fused_thin_mma_dx(const dg_fused_conv *f, bool overlapping, cudaStream_t stream);
@@ -65,8 +65,8 @@ static __device__ __forceinline__ float dg_one_value(const dg_channel &k, float 
     const float z = k.scale * x + k.shift;
     return fmaxf(z, factor * z);
 }
-/* dg_bent_value() computes dg_one_value() with one operation fewer. It needs k = dg_channel_bent(...) and bend = (1 -
- * factor) / (1 + factor). */
+/* Computes dg_one_value() with one operation fewer. The arguments are k = dg_channel_bent(...) and bend = (1 - factor)
+ * / (1 + factor). */
 static __device__ __forceinline__ dg_channel dg_channel_bent(const dg_channel &k, float factor)
 {
     const float unit = 0.5f * (1 + factor);
@@ -86,7 +86,7 @@ static __device__ __forceinline__ dg_pack<float, 2> dg_widened(uint32_t v)
 {
     return {{__uint_as_float(v << 16), __uint_as_float(v & 0xffff0000u)}};
 }
-/* Loads x[at] to x[at + 3]; `at` must be a multiple of 4. rounded: x is stored as bf16 (fused.h). */
+/* Loads x[at] to x[at + 3]; `at` must be a multiple of 4. If `rounded`, x is stored as bf16 (fused.h). */
 static __device__ __forceinline__ dg_pack<float, 4> dg_load_four(const float *x, int64_t at, bool rounded)
 {
     if (!rounded) return dg_load<4>(x + at);
@@ -176,8 +176,9 @@ static __host__ __device__ __forceinline__ float *dg_rows_of(float *parts, int b
     return parts + 2 * (int64_t)blocks * C + (int64_t)column * blocks;
 }
 
-/* Merged partial sums of two adjacent channels. For stats, n is the number of values, a the sum of their deviations
- * from `shift`, and b the sum of the squared deviations. To avoid cancellation, shift is the first block's mean. */
+/* Merged partial sums of two adjacent channels. For stats, n is the number of values. The sum of their deviations
+ * from `shift` is a, and the sum of the squared deviations is b. To avoid cancellation, `shift` is the first
+ * block's mean. */
 struct dg_merged {
     float n, shift[2], a[2], b[2];
 };
@@ -266,7 +267,7 @@ static __device__ __forceinline__ void dg_epilogue_write(const dg_epilogue &s, i
 
 /* If there are clusters, returns true in the last block of each cluster. Otherwise, returns true in the last block of
  * the column of tiles. All threads of a block must call this function after they have stored the block's partial sums.
- * block: its number in the statistics group. */
+ * `block` is the block's number in its statistics group. */
 static __device__ __forceinline__ bool dg_epilogue_last(const dg_epilogue &s, unsigned *counters, int block, int group,
                                                         int clusters, int per_group)
 {
@@ -278,11 +279,10 @@ static __device__ __forceinline__ bool dg_epilogue_last(const dg_epilogue &s, un
 
 /* Merges the partial sums of channels c0 to c0 + channels - 1. In large statistics groups, each cluster first merges
  * its blocks' sums. Called by the NT threads of a block for which dg_epilogue_last() returned true. The last block of
- * a column of tiles finishes the epilogue and returns true. NT and channels are powers of two.
- * scratch: dg_epilogue_bytes() bytes (fuse_launch.h), which begin with the partial sums.
- * counters: the dg_epilogue_counters() counters of this column of tiles.
- * clusters: number of clusters per group. values: number of values per channel and group.
- * room: 5 * NT floats of shared memory. */
+ * a column of tiles finishes the epilogue and returns true. NT and channels are powers of two. `scratch` has
+ * dg_epilogue_bytes() bytes (fuse_launch.h) and begins with the partial sums. `counters` has the
+ * dg_epilogue_counters() counters of this column of tiles. `clusters` is the number of clusters per statistics group.
+ * `values` is the number of values per channel and statistics group. `room` is shared memory for 5 * NT floats. */
 template <int NT>
 static __device__ __forceinline__ bool dg_epilogue_merge(const dg_epilogue &s, float *scratch, unsigned *counters,
                                                          int block, int group, int c0, int channels, int C, int columns,

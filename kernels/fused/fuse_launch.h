@@ -15,10 +15,10 @@ dg_fused_size dg_fused_mma_size(dg_op_kind kind, const dg_fused_conv *f, const d
 dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f);
 dg_fused_size dg_fused_dense_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
-/* Grid of a fused convolution on tensor cores. per_group and blocks: number of blocks per statistics group and in
- * total, for one column of tiles and one part of a split sum. channels: number of channels in the largest part of a
- * split sum. merged: number of partial sums per statistics group that the epilogue merges. shared: bytes of dynamic
- * shared memory. */
+/* Grid of a fused convolution on tensor cores. `blocks` and `per_group` count the blocks in total and per statistics
+ * group. They count one column of tiles and one part of a split sum. `channels` is the number of channels in the
+ * largest part of a split sum. `merged` is the number of partial sums per statistics group that the epilogue merges.
+ * `shared` is the number of bytes of dynamic shared memory. */
 typedef struct {
     int groups, per_group, blocks, columns, channels, merged;
     size_t shared, sum_bytes, part_bytes;
@@ -27,8 +27,8 @@ typedef struct {
 dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
 /* Returns the number of clusters per statistics group, or 0 if one block merges all partial sums. A cluster has up to
- * DG_EPILOGUE_CLUSTER blocks, and its last block merges their partial sums (fuse.cuh). per_group: number of blocks per
- * statistics group and column of tiles. channels: number of channels per tile. */
+ * DG_EPILOGUE_CLUSTER blocks, and its last block merges their partial sums (fuse.cuh). `per_group` is the number of
+ * blocks per statistics group and column of tiles. `channels` is the number of channels per tile. */
 enum { DG_EPILOGUE_CLUSTER = 16, DG_EPILOGUE_VALUES = 128 * 64 };
 static inline DG_HD int dg_epilogue_clusters(int per_group, int groups, int channels)
 {
@@ -62,7 +62,7 @@ static inline int dg_head_channels(int C)
 
 static inline const char *dg_fuse_input(const dg_op *op) { return op->kind == DG_OP_conv_fwd ? "x" : "y"; }
 
-/* Sets dg_row.rounded for the tensors that are stored as bf16 (fused.h). math: the backend's arithmetic. */
+/* Sets dg_row.rounded for the tensors that are stored as bf16 (fused.h). `math` is the backend's arithmetic. */
 void dg_round_rows(dg_plan *p, dg_math math);
 
 dg_fused_family dg_update_family(const dg_launch *l, const dg_op *dw);

@@ -1,9 +1,9 @@
-/* Groups the ops of a plan into launches.
- * 1. Fuse each convolution with its prologue and epilogue, the last layer of D with its loss, and Adam with the weight
- * gradients of its network.
- * 2. Find the tensors that all their consumers can recompute. These tensors are not stored.
- * 3. If a kernel refuses a fused launch, launch its ops separately and repeat steps 1 and 2.
- * 4. Order the launches by their main ops. */
+/* Groups the ops of a plan into launches:
+ * 1. Each convolution is fused with its prologue and epilogue. The last layer of D is fused with its loss. Adam is
+ * fused with the weight gradients of its network.
+ * 2. Tensors that all their consumers can recompute are not stored.
+ * 3. If a kernel refuses a fused launch, its ops are launched separately, and steps 1 and 2 are repeated.
+ * 4. Launches are ordered by their main ops. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -264,8 +264,8 @@ static bool in_order(const pass *f)
     return true;
 }
 
-/* Returns an earlier fused convolution on tensor cores that reads operand `name` of weight gradient i, or NULL. i:
- * index of the op in the plan's original order. */
+/* Returns an earlier fused convolution on tensor cores that reads operand `name` of weight gradient i, or NULL. `i` is
+ * the gradient's index in the plan's original order. */
 static dg_op *multiplied(const pass *f, int i, const char *name, const int *new_place)
 {
     const dg_plan *p = f->p;
@@ -294,7 +294,8 @@ static int own_row(dg_plan *p, const char *op, const char *what, size_t bytes)
     return row;
 }
 
-/* Adds plan rows for the rounded operands of weight gradient i. i: index of the op in the plan's original order. */
+/* Adds plan rows for the rounded operands of weight gradient i. `i` is the gradient's index in the plan's original
+ * order. */
 static void factor_rows(const pass *f, int i, const int *new_place)
 {
     dg_plan *p = f->p;

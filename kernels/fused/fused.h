@@ -33,8 +33,8 @@ typedef enum {
     DG_EPILOGUE_ACT,
     DG_EPILOGUE_ACT_DX, /* stores v act'(y) */
     DG_EPILOGUE_STATS,  /* stores v and computes the mean, rstd and running statistics of v like norm_stats */
-    DG_EPILOGUE_NORM_DX /* stores g = v a'(gamma (pre - mean) rstd + beta) and computes dbeta = sum g, dgamma = sum g
-                           xhat and, per group and channel, total0 = mean g and total1 = rstd^2 mean g (pre - mean) */
+    DG_EPILOGUE_NORM_DX /* stores g = v a'(gamma (pre - mean) rstd + beta), dbeta = sum g, dgamma = sum g xhat, total0 =
+                           mean g, total1 = rstd^2 mean g (pre - mean) */
 } dg_epilogue_kind;
 
 typedef struct {
@@ -63,14 +63,14 @@ typedef struct {
     dg_math math;
 } dg_rounded;
 
-/* With --precision bf16, a tensor between fused launches is stored as bf16 if all its writers and readers support bf16
- * (dg_row.rounded, fuse_rounded.c). Pointers to these rounded tensors are still float *. Results are unchanged if
- * every reader would round the tensor or reads only its sign. Unlike unfused ops, fused launches also round a norm's
- * input and the gradient after a norm. Sums over these two tensors use unrounded values. */
+/* With --precision bf16, fuse_rounded.c sets dg_row.rounded for tensors between fused launches. A tensor is stored as
+ * bf16 if all its writers and readers support bf16. Pointers to rounded tensors are still float *. Results are
+ * unchanged if every reader would round the tensor or reads only its sign. Unlike unfused ops, fused launches also
+ * round a norm's input and the gradient after a norm. Sums over these two tensors use unrounded values. */
 
-/* The operands x and y of a weight gradient are also the inputs of two earlier convolutions: the forward pass and the
- * data gradient. On tensor cores, these convolutions store their rounded inputs (`factors`) for the weight gradient.
- * If no convolution stores an operand, a kernel of the update rounds the operand. */
+/* A weight gradient has the operands x and y. Earlier, its convolution's forward pass reads x, and the data gradient
+ * reads y. On tensor cores, these two launches store their rounded inputs (`factors`) for the weight gradient. If no
+ * launch stores an operand, a kernel of the update rounds the operand. */
 
 /* A convolution with prologue and epilogue: a forward pass (x to y) or a data gradient (y to x). The forward pass of a
  * transposed convolution is a data gradient. The input is in.x. Of conv's pointers, only w and the result are valid. */
@@ -124,8 +124,7 @@ typedef struct {
 typedef struct {
     int jobs;
     dg_update_job job[DG_UPDATE_JOBS];
-    dg_adam_args
-        adam; /* in adam.g, only the gradients of gamma and beta are valid; the jobs compute the other gradients */
+    dg_adam_args adam;       /* the jobs compute all gradients except those of gamma and beta */
     dg_advance_args advance; /* if advance.state is NULL, the launch does not advance the step */
     dg_rounded rounded;
     float *scratch;

@@ -2,8 +2,8 @@
  * thread loads up to KEPT packs of 4 channels at a time. If a thread has at most KEPT packs, the packs stay in
  * registers and x is read only once. Each block stores partial sums of the norm's gradient.
  * Grid: one block per image.
- * Block: thread slot * lanes + lane has the channels c with c / 4 % lanes == lane and the pixels p with p % slots ==
- * slot.
+ * Block: thread slot * lanes + lane. A lane has the channels c with c / 4 % lanes == lane. A slot has the pixels p
+ * with p % slots == slot.
  * Shared memory: 8 KB.
  * Registers: 128.
  * Bound by: latency. Memory traffic is 12 bytes per value of x, or 8 bytes if x is bf16. */
@@ -81,7 +81,7 @@ struct alignas(16) head_term {
 };
 static_assert(sizeof(head_term) == DG_HEAD_TERM_BYTES, "DG_HEAD_TERM_BYTES must be the size of head_term");
 
-/* Called only by the last block. room: 4 * WARPS doubles of shared memory. */
+/* Called only by the last block. `room` is shared memory for 4 * WARPS doubles. */
 static __device__ __forceinline__ void sum_losses(const dg_fused_head &h, double *room, int each)
 {
     const int mine = (int)threadIdx.x;
@@ -107,7 +107,7 @@ static __device__ __forceinline__ void sum_losses(const dg_fused_head &h, double
                                                                                                         (double)each);
 }
 
-/* per_group: number of images per statistics group. log_lanes: log2 of `lanes`. channels: a power of two >= C. */
+/* `per_group` is the number of images per statistics group. `channels` is a power of two >= C. */
 static __global__ void __launch_bounds__(THREADS, 2)
     head_kernel(const dg_fused_head h, int per_group, int log_lanes, int channels)
 {

@@ -75,8 +75,8 @@ static __device__ __forceinline__ float dg_fold(const float (&v)[8])
     return keep + __shfl_xor_sync(0xffffffffu, give, 4);
 }
 
-/* Returns the sum of column threadIdx.x of the block's tile. v: this lane's sum of each of its columns. room:
- * Job::shares * N floats of shared memory. All threads of the block must call this function. */
+/* Returns the sum of column threadIdx.x of the block's tile. `v` has this lane's sum of each of its columns. `room` is
+ * shared memory for Job::shares * N floats. All threads of the block must call this function. */
 template <class Job, class G>
 static __device__ __forceinline__ float dg_column_sum(const float (&v)[2 * G::NJ], float *room, dg_own_warps own)
 {
@@ -106,8 +106,8 @@ static __device__ DEV_NOINLINE void dg_fused_merge(dg_epilogue s, float *sums, u
 }
 
 /* Applies the epilogue to a lane's results and stores them. For epilogue norm_dx, also adds to the two sums of each
- * column (`first`, `second`). WHOLE: all columns of the tile are in range. at: index of each row's first channel,
- * negative for rows out of range. n: the lane's first column. */
+ * column (`first`, `second`). If WHOLE, all columns of the tile are in range. `at` has the index of each row's first
+ * channel, which is negative for rows out of range. `n` is the lane's first column. */
 template <class G, bool WHOLE, class Sums, int ROWS>
 static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sums &sums, const int (&at)[ROWS],
                                                       int group, int n, int C, float (&first)[2 * G::NJ],
@@ -165,8 +165,8 @@ static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sum
     }
 }
 
-/* Applies the epilogue to a block's results. All threads of the block must call this function. n0: first channel of
- * the tile. room: shared memory that is unused after the main loop. */
+/* Applies the epilogue to a block's results. All threads of the block must call this function. `n0` is the first
+ * channel of the tile. `room` is shared memory that is unused after the main loop. */
 template <class Job, class G, class Sums>
 static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, Sums &sums, const dg_cell *cell,
                                                         int group, int n0, float *room, dg_own_warps own)

@@ -5,8 +5,8 @@
 
 #include "kernels/fused/fuse.cuh"
 
-/* Returns the first chunk (16 channels) of part `part` of a split sum. most: number of chunks in the largest part. If
- * all parts have `most` chunks, no division (24 instructions) is necessary. */
+/* Returns the first chunk (16 channels) of part `part` of a split sum. `most` is the number of chunks in the largest
+ * part. If all parts have `most` chunks, no division (24 instructions) is necessary. */
 static __device__ __forceinline__ int dg_fused_part(int chunks, int part, int split, int most)
 {
     return most * split == chunks ? most * part : (int)((unsigned)(chunks * part) / (unsigned)split);
@@ -39,8 +39,8 @@ struct dg_own_warps {
     }
 };
 
-/* Adds the parts of a split sum in a cluster. All threads must call this function. own: dg_own_warps::mine. room:
- * G::exchanged units of shared memory, unused after the main loop. */
+/* Adds the parts of a split sum in a cluster. All threads must call this function. `own` is dg_own_warps::mine. `room`
+ * is shared memory for G::exchanged units, unused after the main loop. */
 template <class G, class Sums> static __device__ __forceinline__ void dg_cluster_join(Sums &sums, float *room, bool own)
 {
     static constexpr int packs = G::MI * G::NJ;
@@ -63,8 +63,8 @@ template <class G, class Sums> static __device__ __forceinline__ void dg_cluster
 }
 
 /* Without warpgroups, blocks store their parts of a split sum in scratch memory. The last block adds the parts in
- * order and returns true. With two parts, the order does not change the sum, so the last block adds the other part to
- * its own. */
+ * order and returns true. The order of two parts does not matter, so the last block then adds only the other part to
+ * its own part. */
 template <class G, class Sums>
 static __device__ __forceinline__ bool dg_fused_join(Sums &sums, float *parts, unsigned *counters)
 {
@@ -89,7 +89,7 @@ static __device__ __forceinline__ bool dg_fused_join(Sums &sums, float *parts, u
     return true;
 }
 
-/* Returns the sum of this block's partial sums of[k * apart] of a column. */
+/* Returns the sum of of[k * apart] over this block's partial sums k of a column. */
 template <class Job, class G>
 static __device__ __forceinline__ float dg_own_sum(const float *of, int apart, dg_own_warps own)
 {

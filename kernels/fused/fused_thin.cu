@@ -1,11 +1,10 @@
-/* Fused convolutions of images: data gradients (the forward pass of G's last layer), and the choice of the kernel for
- * both directions. Each thread applies the norm to the values of y that it has copied to shared memory.
+/* Data gradients of fused convolutions of images (the forward pass of G's last layer). This file also chooses the
+ * kernel for both directions. Each thread applies the norm to the values of y that it has copied to shared memory.
  * Tile: 8x8 positions of 8 images (maps up to 32 wide) or 16x32 positions of one image. A position has 2x2 pixels of x
  * with CI channels. Stage: 4 channels of y.
  * Shared memory: 13 or 16 KB per stage, 2 to 4 stages, and 8 bytes per channel of y.
  * Registers: 96 (CI = 1), 128 (CI = 3).
- * Bound by: fp32 multiply-adds.
- * Template parameters: G: a dg_thin_dx; CI: channels of x; F: function that is applied to four results. */
+ * Bound by: fp32 multiply-adds. */
 #include "kernels/ops/conv/cuda/conv_thin_dx.cuh"
 #include "kernels/ops/conv/cuda/conv_thin_fwd.cuh"
 #include "kernels/fused/fused_thin_fwd.cuh"
@@ -27,8 +26,8 @@ static __device__ __forceinline__ void put(float *p, const dg_pack<float, 4> &v,
         if (i < n) p[i] = v.v[i];
 }
 
-/* Calls f(at, n, wide, v) for every pack v of four contiguous results of this thread. at: index of the first result in
- * x. */
+/* Calls f(at, n, wide, v) for every pack v of four contiguous results of this thread. `at` is the index of the first
+ * result in x. */
 template <class G, class F>
 static __device__ __forceinline__ void for_each_pack(const float (&acc)[2][2][4][G::T], const dg_conv_args &a,
                                                      const dg_thin_dx_coord<G> &at, const F &f)

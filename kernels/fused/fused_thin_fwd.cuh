@@ -1,9 +1,10 @@
 /* Fused forward convolution of images, which may come from the dataset. The epilogue is an activation, its gradient or
- * the gradient of a norm. Template parameter fwd: dg_thin_fwd<CI> or dg_thin_mma_fwd<E, CI>, CI channels of x.
+ * the gradient of a norm. Template parameter `fwd` is dg_thin_fwd<CI> or dg_thin_mma_fwd<E, CI>, where x has CI
+ * channels.
  * Tile: 4 x 32 pixels x 32 channels.
- * Shared memory: 5 KB (CI = 1) or 14 KB (CI = 3); with tensor cores 3 or 7 KB.
- * Registers: 96 to 117; tensor cores 96.
- * Bound by: fp32 multiply-adds; tensor cores: stores of the results */
+ * Shared memory: 5 KB (CI = 1) or 14 KB (CI = 3). On tensor cores: 3 or 7 KB.
+ * Registers: 96 to 117. On tensor cores: 96.
+ * Bound by: fp32 multiply-adds. On tensor cores: stores of the results. */
 #ifndef DG_FUSED_THIN_FWD_CUH
 #define DG_FUSED_THIN_FWD_CUH
 
@@ -29,7 +30,7 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
     auto inside = [=](int s, int e) {
         return place + 128 * s < line + border && (unsigned)(first + 128 * s + e) < (unsigned)width;
     };
-    /* Calls f(k, s, at) for each pack of four values. at: index of the pack's first value in the image. */
+    /* Calls f(k, s, at) for each pack of four values. `at` is the index of the pack's first value in the image. */
     auto for_each = [=](auto f) {
 #pragma unroll
         for (int k = 0; k < each; k++)

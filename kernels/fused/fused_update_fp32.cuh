@@ -1,5 +1,5 @@
-/* Jobs of a fused update without tensor cores: weight gradients of images (kernel family thin) and of flat
- * convolutions with few (gemv) or many channels of y (dense). */
+/* Weight gradients of a fused update without tensor cores: of images (kernel family thin) and of flat convolutions.
+ * The family gemv is for few channels of y, and dense for many channels. */
 #ifndef DG_FUSED_UPDATE_FP32_CUH
 #define DG_FUSED_UPDATE_FP32_CUH
 

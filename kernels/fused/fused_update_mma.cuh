@@ -10,13 +10,13 @@ extern "C" {
 #include "kernels/fused/fused_update.h"
 }
 
-/* Copies the rounded operands x and y to shared memory, STAGES - 1 stages ahead, and multiplies them. G: the tile.
- * Products: the struct that multiplies a tile. STAGES: number of stages in shared memory. */
+/* Copies the rounded operands x and y to shared memory, STAGES - 1 stages ahead, and multiplies them. G is the tile.
+ * The struct Products multiplies a tile. */
 template <class G, class Products, int STAGES> struct dg_update_sums : Products {
     typedef typename G::E E;
     typedef typename G::piece piece;
-    /* The values of x or y that belong to a cell of 8x8 or 4x4 positions. first: offset of the first unit, which in x
-     * is part of the border. outside: bit mask of rows and columns outside of the map. */
+    /* The values of x or y that belong to a cell of 8x8 or 4x4 positions. `first` is the offset of the first unit,
+     * which in x is part of the border. `outside` is a bit mask of rows and columns outside of the map. */
     struct alignas(8) origin {
         int first;
         uint32_t outside;
@@ -24,8 +24,9 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
     struct alignas(16) place {
         origin x, y;
     };
-    /* A 16-byte unit of x or y that this thread copies. where: the unit's bits in origin::outside. to: offset in a
-     * stage of shared memory, or < 0 if there is no unit. from: offset in units from the cell's first unit. */
+    /* A 16-byte unit of x or y that this thread copies. `where` has the unit's bits in origin::outside. `to` is an
+     * offset in a stage of shared memory, or < 0 if there is no unit. `from` is the offset in units from the cell's
+     * first unit. */
     struct item {
         uint32_t where;
         int cell, to, from;

@@ -16,7 +16,7 @@ typedef struct {
     double begin, unit;
 } block_ns;
 
-/* Costs of a fused update. counted: the instruction counts of every job's kernel are known. */
+/* Costs of a fused update. If `counted`, the instruction counts of every job's kernel are known. */
 typedef struct {
     bool counted;
     dg_machine machine; /* always an H100, so that all GPUs divide and order sums equally */

@@ -1,19 +1,18 @@
 /* Data gradient of images on tensor cores (the forward pass of G's last layer), with and without prologue and
  * epilogue.
  *
- * In the matrix product, M is the positions of y, N is 16 taps x CI channels, and K is Co. A value of x is a sum over
- * four positions of y. Step (a, b) computes the four pixels in rows 2a - 1 and 2a and columns 2b - 1 and 2b:
- *   x[2a - 1 + py, 2b - 1 + px] = r[a, b](py, px) + r[a - 1, b](2 + py, px) + r[a, b - 1](py, 2 + px)
- *                                 + r[a - 1, b - 1](2 + py, 2 + px).
- * The term r[a, b](ky, kx) is the product of position (a, b) of y and tap (ky, kx), or 0 outside of y. A product that
- * sums over the four positions would round each value of y four times.
+ * The matrix product has M = positions of y, N = 16 taps x CI channels and K = Co. A value of x is a sum over four
+ * positions of y. Step (a, b) computes four pixels of x. For py and px of 0 or 1, pixel (2a - 1 + py, 2b - 1 + px) is
+ *   r[a, b](py, px) + r[a - 1, b](2 + py, px) + r[a, b - 1](py, 2 + px) + r[a - 1, b - 1](2 + py, 2 + px).
+ * The term r[a, b](ky, kx) is the product of position (a, b) of y and tap (ky, kx). Terms outside of y are 0. A
+ * product that sums over the four positions would round each value of y four times.
  *
  * Four lanes load 16 channels of a position directly into registers. Lane t of these four lanes computes column t of
- * the taps. Shuffles exchange sums between adjacent positions of a row. Each warp computes one row of positions and
+ * the taps. Shuffles exchange sums between adjacent positions of a row. Each warp computes one row of positions. It
  * passes its sums for the next row of pixels to the next warp. The first warp of a block only passes sums, because its
  * row belongs to the previous block. A warp writes its two rows of pixels to shared memory for the epilogue.
  * Tile: up to 17 rows of positions of one image, with all channels. The row above the tile is computed again.
- * Warp tile: one row of y; each step multiplies 16 positions x 16 channels by 16 CI columns.
+ * Warp tile: one row of y. Each step multiplies 16 positions x 16 channels by 16 CI columns.
  * Shared memory: 1.5 KB per row (0.5 KB if CI = 1), and 1.7 KB per 16 channels of y.
  * Registers: 64 (CI = 1) or 91 (CI = 3).
  * Bound by: shared memory. */
@@ -23,13 +22,11 @@ extern "C" {
 #include "core/tune/conv_tiles.h"
 }
 
-/* CI: number of channels of x. ROUNDED: y is bf16 (fused.h). */
 template <int CI_, bool ROUNDED> struct thin_dx {
     typedef typename std::conditional<ROUNDED, uint16_t, float>::type V;
     typedef dg_quad quad;
     static constexpr int CI = CI_, COLS = DG_THIN_MMA_COLS, CHUNK = DG_THIN_MMA_CHUNK, NT = DG_THIN_MMA_ROWS * 32;
-    /* fragments: number of 8-column fragments of operand B. handed: number of sums per position that a warp passes to
-     * the next warp. */
+    /* Operand B has `fragments` fragments of 8 columns. A warp passes `handed` sums per position to the next warp. */
     static constexpr int fragments = 2 * CI, handed = 2 * CI;
     static constexpr int chunk_words = fragments * 32 * quad::words;
     static constexpr int slot = 2 * handed * 32;
@@ -155,7 +152,7 @@ template <int CI_, bool ROUNDED> struct thin_dx {
         }
     }
     /* Adds this warp's sums to the previous warp's sums in `place`. Overwrites `place` with two rows of pixels,
-     * [2][line]. left: sums of the last position, which the next call needs. last: also stores `left`. */
+     * [2][line]. `left` has the sums of the last position, which the next call needs. If `last`, also stores `left`. */
     __device__ __forceinline__ void pixels(float *place, bool last, float (&left)[handed]) const
     {
         const int t = lane() % 4, g = lane() / 4;

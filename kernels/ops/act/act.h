@@ -7,9 +7,10 @@
 
 #include "kernels/cpu/cpu.h"
 
-/* tanh(x) = q / (q + 2) with q = exp(2x) - 1, computed for |x|. This formula has no cancellation and no branch, so
- * loops vectorise. The result does not depend on libm. q = s (exp(r) - 1) + (s - 1) with s = 2^k and r = 2x - k ln 2,
- * |r| <= ln 2 / 2. The series of exp(r) - 1 ends when its next term is below half an ulp. */
+/* Computes tanh(x) = q / (q + 2) with q = exp(2x) - 1 for |x|. This formula has no cancellation and no branch, so
+ * loops vectorise. The result does not depend on libm.
+ * With s = 2^k and r = 2x - k ln 2, |r| <= ln 2 / 2, q is s (exp(r) - 1) + (s - 1). The series of exp(r) - 1 ends when
+ * its next term is below half an ulp. */
 #if DG_FP == 64
 typedef uint64_t bits;
 #define MAGIC 0x1.8p52
@@ -72,7 +73,7 @@ static inline real tanh_of(real x)
     return from_bits(to_bits(q / (q + 2)) | (to_bits(x) & sign));
 }
 
-/* factor: dg_act_factor() of the activation. act must be a constant, so that loops vectorise. */
+/* `factor` is the activation's dg_act_factor(). `act` must be a constant, so that loops vectorise. */
 INLINE real act_of(const dg_act act, real z, real factor)
 {
     switch (act) {

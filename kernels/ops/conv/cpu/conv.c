@@ -16,7 +16,7 @@ static bool tiles_fit(dg_op_kind kind, const dg_conv_args *a, int H, int W)
 
 /* True if Winograd is faster than the direct variant and exact enough. The channels must fill vectors, and the tiles
  * must fit the map. For sums of fewer than 256 terms, the direct variant is more exact. Winograd's relative fp32 error
- * is 4e-7 (5e-7 with three taps). fp64 uses the direct variant, because fp64 results are the reference for
+ * is 4e-7 (5e-7 with three taps). The direct variant computes fp64, because fp64 results are the reference for
  * comparisons. */
 static bool suits_winograd(dg_op_kind kind, const dg_conv_args *a)
 {

@@ -3,11 +3,10 @@
  *
  * In the forward pass, output o of an axis reads inputs o*S-P to o*S-P+K-1 through taps 0 to K-1. In the backward
  * pass, output o belongs to one of S phases, (o+P) mod S. Outputs of phase p use taps p, p+S, ... in descending order,
- * so that consecutive inputs use consecutive taps of the phase. A span describes the inputs that one output reads
- * along an axis.
+ * because the inputs ascend. A span describes the inputs that one output reads along an axis.
  *
  * If K is a multiple of S, all S x S phases of the backward pass read equal inputs. With few channels, the backward
- * pass merges these phases. S x S pixels then count as one pixel of S*S*C channels, and the convolution has stride 1
+ * pass merges these phases. S x S pixels then count as one pixel of S*S*C channels. The convolution then has stride 1
  * and K/S taps ("sub-pixel").
  *
  * A tile is one output pixel of DG_MR images by one or two vectors of output channels. Input rows are packed with the

@@ -82,7 +82,7 @@ static void pack_rest(const job *j, real *restrict to, const real *y, int pixels
 enum { RUNS = 32 };
 
 /* Adds the products of a piece for one ky to `copy`, [blocks of (kx,ci)][blocks of co][TALL][NR]. If `add` is 0,
- * overwrites `copy`. rest: packed copy of y's last block of channels, or NULL to read y directly. */
+ * overwrites `copy`. `rest` is a packed copy of y's last block of channels, or NULL to read y directly. */
 static void tiles(const job *j, const real *x, const real *y, const real *rest, real *copy, int ky, int o0, int o1,
                   int lo, int hi, int add)
 {

@@ -43,7 +43,7 @@ typedef struct {
     int team;
 } job;
 
-/* True if an output has few enough terms for one chain of multiply-adds, and a row of y has at least DG_MR pixels. */
+/* True if an output has few enough terms for one chain of multiply-adds. A row of y must have at least DG_MR pixels. */
 bool DG_CPU(dg_conv_fwd_is_thin)(const dg_conv_args *a)
 {
     return (int64_t)a->K * a->K * a->Ci <= DG_SUM_TERMS && a->Wo >= DG_MR;
@@ -75,8 +75,8 @@ static void pad_rows(const job *j, real *restrict out, int n, int from, int to)
     }
 }
 
-/* Stores n channels of each pixel of a tile. room: number of reals from `to` to the end of the tile's last pixel.
- * Whole vectors may overwrite channels of the next pixel, which is stored later. */
+/* Stores n channels of each pixel of a tile. `room` is the number of reals from `to` to the end of the tile's last
+ * pixel. Whole vectors may overwrite channels of the next pixel, which is stored later. */
 static void store(const job *j, real *to, const real *tile, int n, int room)
 {
     for (int i = 0; i < DG_MR; i++, to += j->a->Co, tile += j->NR, room -= j->a->Co) {
@@ -86,8 +86,8 @@ static void store(const job *j, real *to, const real *tile, int n, int room)
     }
 }
 
-/* Computes one row of y. n: number of terms per output, without rows outside of x. `x` and `panel` point to the first
- * of these terms. The last block of channels is stored first, because it may overwrite other blocks. */
+/* Computes one row of y. Each output has n terms, without rows outside of x. `x` and `panel` point to the first of
+ * these terms. The last block of channels is stored first, because it may overwrite other blocks. */
 static void row_tiles(const job *j, const real *x, const real *panel, int n, real *y)
 {
     const dg_conv_args *a = j->a;
