@@ -1,4 +1,4 @@
-/* Dropout with one Philox block per thread. Variant direct accesses single values, variant vector 16 bytes.
+/* Dropout with one Philox block per thread.
  * Thread tile: 4 values. Shared memory: none. Registers: 20 to 24.
  * Bound by: memory, and the instructions of Philox (about 25 per value) */
 #include "kernels/dev/cuda.cuh"

@@ -1,4 +1,4 @@
-/* Row of the op table for running averages. The operands `average` and `p` contain all n weights of a network. */
+/* Row of the op table for running averages. */
 #include <math.h>
 
 #include "core/plan/limits.h"

@@ -16,7 +16,7 @@ INLINE double above_zero(double v) { return v <= 0 ? 0 : v; }
 INLINE double from_0_to_1(double v) { return v < 0 ? 0 : v > 1 ? 1 : v; }
 INLINE double share_of(const dg_gan_loss_args *a, double d) { return from_0_to_1((d - a->low) / (1 - a->low)); }
 
-/* Contribution of one logit to loss and prob, and the derivative of the loss by this logit. All are multiplied by n. */
+/* Contribution of one logit to loss and prob, and the derivative of the loss by this logit, all multiplied by n. */
 typedef struct {
     double loss, prob, slope;
 } term;
@@ -30,7 +30,8 @@ INLINE term cross_of(double l, double target)
 }
 
 /* `ours`: mean logit of the half of the batch that contains l. `theirs`: mean logit of the other half. `other`: the
- * other half's logit at the index of l. All three are 0 for losses that do not compare the halves. */
+ * other half's logit at the index of l. `ours`, `theirs` and `other` are 0 for losses that do not compare the
+ * halves. */
 INLINE term term_of(const dg_gan_loss_args *a, double l, double other, double ours, double theirs)
 {
     switch (a->form) {

@@ -1,5 +1,4 @@
-/* GAN losses of a few dozen logits per step. Threads compute the terms of their logits. One thread adds the terms in
- * index order, as the CPU does.
+/* GAN losses of a few dozen logits per step. One thread adds the terms of the logits in index order, as the CPU does.
  * Grid: one block. Thread: every blockDim'th logit. Shared memory: 4 KB of terms. Registers: 50. Bound by: latency */
 #include "kernels/ops/gan_loss/cross_entropy.cuh"
 

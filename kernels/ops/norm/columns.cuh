@@ -22,7 +22,7 @@ typedef struct {
 
 static constexpr int MAX_BLOCK = 512, WARP = 32;
 static constexpr int MERGE_WARPS = 4, MERGE_BLOCK = MERGE_WARPS * WARP;
-static constexpr int RUN = 8; /* rows per run; a run avoids double, which is slow on most GPUs */
+static constexpr int RUN = 8; /* rows per run, summed without double, which is slow on most GPUs */
 
 static inline columns columns_of(int N, int H, int W, int C, int groups, int n, int block)
 {
@@ -43,7 +43,7 @@ static inline dim3 grid_of(const columns *s, int n)
     return dim3((unsigned)dg_div_up(s->C, s->lanes * n), (unsigned)s->chunks, (unsigned)s->groups);
 }
 
-/* c, row: this thread's first channel and row. at: index of its first value. end: the chunk's last row + 1. */
+/* c and row are this thread's first channel and row; `at` is the index of the first value. */
 typedef struct {
     int lane, slot, c;
     int64_t row, end, at, step;
@@ -63,7 +63,7 @@ static __device__ __forceinline__ place place_of(const columns &s, int n)
     return p;
 }
 
-/* Adds m sums over this thread's rows to `all`. add(at, run) adds one row, which starts at index `at`, to the m sums
+/* Adds m sums over this thread's rows to `all`. A call of `add(at, run)` adds the row at index `at` to the m sums
  * `run`. */
 template <class real, int m, class F>
 static __device__ __forceinline__ void sum_rows(double (&all)[m], const columns &s, const place &p, const F &add)

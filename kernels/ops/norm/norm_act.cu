@@ -5,8 +5,7 @@
  * Bound by: memory; merging by latency */
 #include "kernels/ops/norm/columns.cuh"
 
-/* Returns the sums of a chunk in scratch memory: the first sum of all C channels, then the second sum of all C
- * channels. */
+/* Returns the address of a chunk's sums: the first sum of all C channels, then the second sum. */
 static __device__ __forceinline__ double *part_of(void *scratch, const columns &s, int group, int chunk)
 {
     return (double *)scratch + 2 * ((int64_t)group * s.chunks + chunk) * s.C;
@@ -45,8 +44,8 @@ static __global__ void __launch_bounds__(MAX_BLOCK)
     });
 }
 
-/* Statistics of a set of rows; m2 is the sum of squared deviations. join() merges two sets (Chan, Golub & LeVeque 1983,
- * eq. 2.1). */
+/* Statistics of a set of rows. m2: sum of squared deviations. `join()` merges two sets (Chan, Golub & LeVeque 1983, eq.
+ * 2.1). */
 typedef struct {
     double rows, mean, m2;
 } moments;

@@ -26,7 +26,7 @@ double DG_CPU(dg_cpu_fma)(int64_t loops, double *sink)
         a8 = a8 * factor + rest, a9 = a9 * factor + rest, a10 = a10 * factor + rest, a11 = a11 * factor + rest;
     }
     a0 += a1 + a2 + a3 + a4 + a5 + a6 + a7 + a8 + a9 + a10 + a11;
-    *sink = (double)a0[0]; /* uses the result, so that the compiler keeps the loop */
+    *sink = (double)a0[0]; /* uses the result, so that the compiler does not remove the loop */
     return 2.0 * CHAINS * LANES * (double)loops;
 }
 

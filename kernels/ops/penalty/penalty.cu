@@ -1,9 +1,8 @@
 /* Ops of gradient penalties.
- * fill and mix: one value per thread. Shared memory of mix: two scales, which two threads compute in double. Bound by:
- * memory, 4 bytes (fill) or 12 bytes (mix) per value.
- * bias_dw: a block sums 32 channels of an image, and a thread sums every eighth pixel. Shared memory: 2 KB of sums.
- * Bound by: memory, 4 bytes per value.
- * penalty: one block. Bound by: latency. */
+ * `fill` and `mix` compute one value per thread. Bound by: memory, 4 bytes (fill) or 12 bytes (mix) per value.
+ * In `bias_dw`, a block sums 32 channels of an image, and a thread sums every eighth pixel. Shared memory: 2 KB of
+ * sums. Bound by: memory, 4 bytes per value.
+ * `penalty` runs one block. Bound by: latency. */
 #include "kernels/dev/cuda.cuh"
 extern "C" {
 #include "kernels/ops/penalty/penalty.h"

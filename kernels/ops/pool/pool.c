@@ -182,8 +182,8 @@ INLINE void told(const dg_pool_args *a, const spot *s)
 }
 
 /* A row of cells. Cell (oy, ox) has S x S pixels. At most R x R windows contain pixels of the cell; window (oy, ox) is
- * the last. `dy` and `place` point to window (oy, 0), and `dx` points to the first pixel of cell (oy, 0). there[r]: row
- * r of these rows of windows exists. */
+ * the last. `dy` and `place` point to window (oy, 0), and `dx` points to the first pixel of cell (oy, 0). `there[r]`:
+ * row r of the R rows of windows exists. */
 typedef struct {
     const real *dy;
     const uint8_t *place;

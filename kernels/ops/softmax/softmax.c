@@ -7,8 +7,8 @@
  * are faster. */
 enum { ROWS = 1024, MANY = 2048 };
 
-/* top: index of the first of the largest logits. others: sum of exp(logit - largest) over all logits except `top`.
- * Without the term of `top`, which is 1, small terms keep their precision. */
+/* `top`: index of the first of the largest logits. `others`: sum of exp(logit - largest) over all logits except `top`.
+ * The largest term, 1, is not in `others`, so that small terms keep their precision. */
 typedef struct {
     int top;
     double largest, others;

@@ -4,8 +4,8 @@
  * Bound by: exponentials in double; with a few dozen rows, latency */
 #include "kernels/fused/fuse.cuh"
 
-/* top: index of the first of the largest logits. others: sum of exp(logit - largest) over all logits except `top`.
- * Without the term of `top`, which is 1, small terms keep their precision. */
+/* `top`: index of the first of the largest logits. `others`: sum of exp(logit - largest) over all logits except `top`.
+ * The largest term, 1, is not in `others`, so that small terms keep their precision. */
 struct row_sum {
     double largest, others;
     int top;

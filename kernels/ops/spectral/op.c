@@ -67,8 +67,8 @@ static double length_behind(const dg_op_values *v, const dg_spectral_args *a)
     return sqrt(squares);
 }
 
-/* Errors of the sums in double are relative to |W|. Normalising divides them by a length, which may be smaller than
- * |W|. Unlike CUDA, the CPU rounds v and W v before it uses them. */
+/* Errors of the sums in double are relative to |W|. Normalising divides these errors by a length, which may be smaller
+ * than |W|. Unlike CUDA, the CPU rounds v and W v before it uses them. */
 static dg_err limits(const dg_op_values *v)
 {
     const dg_spectral_args *a = &v->op[0]->u.spectral;

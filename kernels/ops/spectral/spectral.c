@@ -7,7 +7,7 @@
  * PARTS: maximum number of parts of a sum over all weights. */
 enum { MANY = 1 << 15, COLUMNS = 256, PARTS = 64 };
 
-/* Divides x by max(|x|, eps), in index order. Returns |x|^2 / max(|x|, eps) of the previous x. */
+/* Divides x by max(|x|, eps). Returns |x|^2 / max(|x|, eps) of the previous x. */
 static double normalise(real *x, int n, double eps)
 {
     double squares = 0;
@@ -38,7 +38,6 @@ static double dot(const real *x, const real *y, int64_t n)
     return sum;
 }
 
-/* Returns the number of parts of a sum over all weights. A part consists of whole rows of W. */
 static int parts_of(const dg_spectral_args *a) { return a->rows < PARTS ? a->rows : PARTS; }
 
 static int row_of(const dg_spectral_args *a, int part) { return (int)((int64_t)a->rows * part / parts_of(a)); }

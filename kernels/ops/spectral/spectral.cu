@@ -59,7 +59,7 @@ template <class real> static __global__ void __launch_bounds__(1024) spectral_co
     behind_of(a)[c] = sum;
 }
 
-/* Computes W v. In a power iteration, v is W^T u divided by its length, and the first block writes v. */
+/* Computes W v. In a power iteration, the first block also writes v, the normalised W^T u. */
 template <class real> static __global__ void __launch_bounds__(1024) spectral_rows_kernel(const dg_spectral_args a)
 {
     const int lane = (int)threadIdx.x % WARP, r = (int)(dg_thread() / WARP);
@@ -77,7 +77,7 @@ template <class real> static __global__ void __launch_bounds__(1024) spectral_ro
     if (lane == 0) ahead_of(a)[r] = sum / by;
 }
 
-/* Computes sigma and divides W by sigma. In a power iteration, u is W v divided by its length. */
+/* Computes sigma and divides W by sigma. In a power iteration, the first block also writes u, the normalised W v. */
 template <class real> static __global__ void __launch_bounds__(1024) spectral_sweep_kernel(const dg_spectral_args a)
 {
     const double *const ahead = ahead_of(a);

@@ -1,4 +1,4 @@
-/* Rows of the op table for optimizers other than Adam. Operands p, m, v and g contain all n weights of a network. */
+/* Rows of the op table for optimizers other than Adam. */
 #include <math.h>
 #include <string.h>
 

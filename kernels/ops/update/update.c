@@ -1,7 +1,7 @@
 /* Optimizers for the flat weights of one network. */
 #include "kernels/ops/update/sweep.h"
 
-/* A piece of n weights. Weight decay applies to its first `decayed` weights. */
+/* A piece of n weights. Weight decay applies to the first `decayed` weights. */
 typedef struct {
     real *p, *m, *v;
     const real *g;

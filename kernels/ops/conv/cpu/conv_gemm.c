@@ -26,8 +26,7 @@ enum {
     MANY_STRIPS = 8 /* min number of strips for which it is faster to pack the left matrix once for all units */
 };
 
-/* c[i][j] = sum of a[i*AM + k*AK] * b[k*bk + j] over k < n. If `add`, the sum is added to c[i][j]. Rows i >= `rows`
- * read the last row of a. */
+/* c[i][j] = sum of a[i*AM + k*AK] * b[k*bk + j] over k < n. Rows i >= `rows` read the last row of a. */
 #define MICRO(name, MR, NV, AM, AK)                                                                                \
     static __attribute__((noinline)) void name(const real *a, ptrdiff_t am, int rows, const real *b, ptrdiff_t bk, \
                                                ptrdiff_t n, real *c, ptrdiff_t ldc, bool add)                      \

@@ -1,5 +1,5 @@
-/* Functions of the CPU convolution variants. A function ..._scratch returns the bytes of scratch memory that its
- * variant needs. The bytes depend only on the shape. */
+/* Functions of the CPU convolution variants. A function ..._scratch returns the bytes of scratch memory that a shape
+ * needs. */
 #ifndef DG_CONV_INTERNAL_H
 #define DG_CONV_INTERNAL_H
 
@@ -37,7 +37,7 @@ bool DG_CPU(dg_conv_gemm_takes)(const dg_conv_args *a);
 size_t DG_CPU(dg_conv_gemm_scratch)(dg_op_kind kind, const dg_conv_args *a);
 void DG_CPU(dg_conv_gemm)(dg_op_kind kind, const dg_conv_args *a);
 
-/* Forward pass of dense layers with few rows. It needs no scratch memory. */
+/* Forward pass of dense layers with few rows, without scratch memory. */
 bool DG_CPU(dg_conv_is_dense)(dg_op_kind kind, const dg_conv_args *a);
 void DG_CPU(dg_conv_dense)(const dg_conv_args *a);
 

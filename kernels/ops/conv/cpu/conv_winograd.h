@@ -1,18 +1,17 @@
 /* Winograd's minimal filtering F(m,r): a correlation with r taps computes m outputs from n = m+r-1 products, instead of
  * m r. In these formulas, d are the inputs, g the taps, and A' is A transposed:
- *   Output: y[i] = sum over p < r of g[p] d[i+p], i < m. Transformed: y = A' ((G g) * (B' d)).
- *   Weight gradient: g[p] = sum over i < m of d[i+p] y[i]. Transformed: g = G' ((A y) * (B' d)).
+ *   Output: y[i] = sum over p < r of g[p] d[i+p], i < m, computed as y = A' ((G g) * (B' d)).
+ *   Weight gradient: g[p] = sum over i < m of d[i+p] y[i], computed as g = G' ((A y) * (B' d)).
  * Both formulas follow from the product of two polynomials, computed at n points. The points minimise the fp32 error
  * (Barabasz et al. 2020, "Error analysis and improving the accuracy of Winograd convolution"):
- *   F(4,3), n = 6: points a, -a, b, -b, 0 and infinity with a = 3/2 and b = 5/8. The error is 0.4 times the error with
- *     a = 1 and b = 2. With 32 to 128 channels, the relative error is 5e-7 to 7e-7, and 2e-7 for direct sums.
- *   F(4,2), n = 5: points a, -a, b, -b and infinity with a = 5/4 and b = 3/8. The error is half the error of points 0,
- *     1, -1, 2 and infinity. A transform has one or two more operations.
- *   F(2,2), n = 3: points 0, 1 and infinity. The error is like that of direct sums.
- * In two dimensions, columns are transformed before rows. A convolution with K = 2S has S x S filters of 2 x 2 taps.
- * Each filter belongs to one phase of the input (forward) or of the output (backward). A convolution with K = 3 and S =
- * 1 is one filter of 3 x 3 taps. Sources: Winograd 1980, "Arithmetic complexity of computations"; Lavin & Gray 2016,
- * "Fast algorithms for convolutional neural networks". */
+ *   F(4,3), n = 6: points a, -a, b, -b, 0 and infinity with a = 3/2 and b = 5/8. The error of F(4,3) is 0.4 times the
+ *     error with a = 1 and b = 2. With 32 to 128 channels, the relative error is 5e-7 to 7e-7, and 2e-7 for direct
+ * sums. F(4,2), n = 5: points a, -a, b, -b and infinity with a = 5/4 and b = 3/8. The error of F(4,2) is half the error
+ * of points 0, 1, -1, 2 and infinity. F(2,2), n = 3: points 0, 1 and infinity, with errors like direct sums. In two
+ * dimensions, columns are transformed before rows. A convolution with K = 2S has S x S filters of 2 x 2 taps. Each
+ * filter belongs to one phase of the input (forward) or of the output (backward). A convolution with K = 3 and S = 1 is
+ * one filter of 3 x 3 taps. Sources: Winograd 1980, "Arithmetic complexity of computations"; Lavin & Gray 2016, "Fast
+ * algorithms for convolutional neural networks". */
 #ifndef DG_CONV_WINOGRAD_H
 #define DG_CONV_WINOGRAD_H
 
@@ -165,7 +164,7 @@ static inline void dg_whole_and_rest(dg_transform *transform, const real **from,
     transform(from, DG_LANES, to + whole, step);
 }
 
-/* `image` is the address of the first pixel and channel. Pixels outside of the image read `zeros`. */
+/* `image` is the address of the first pixel and channel. `zeros` replaces pixels outside of the image. */
 typedef struct {
     const real *image, *zeros;
     int H, W, C;
@@ -176,7 +175,7 @@ typedef struct {
 void DG_CPU(dg_winograd_input)(const dg_winograd_image *im, int n, int y0, int x0, int at, int channels, real *to,
                                size_t step);
 
-/* Prefetches `count` reals or up to `end`. The order of tiles is too irregular for the hardware prefetcher. */
+/* Prefetches `count` reals, at most up to `end`. The order of tiles is too irregular for the hardware prefetcher. */
 static inline void dg_fetch(const real *from, ptrdiff_t count, const real *end)
 {
     if (count > end - from) count = end - from;

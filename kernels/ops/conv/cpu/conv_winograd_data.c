@@ -1,7 +1,7 @@
 /* Winograd convolution (conv_winograd.h), forward pass and data gradient, for K = 2S, or K = 3 and S = 1.
  *
- * In the forward pass, each frequency is one matrix product. It sums S*S*Ci terms, over all phases of the input. In the
- * data gradient, each phase of the output is a separate filter of y.
+ * In the forward pass, each frequency is one matrix product with S*S*Ci terms. In the data gradient, each phase of the
+ * output is a separate filter of y.
  *   U[phase][block of channels][frequency][term][NR]: transformed weights.
  *   V[frequency][tile][term]: transformed inputs of a piece (consecutive tiles).
  *   M[frequency][tile][NR]: products of one block of channels.

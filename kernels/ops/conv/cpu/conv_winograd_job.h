@@ -4,8 +4,8 @@
 
 #include "kernels/ops/conv/cpu/conv_winograd.h"
 
-/* Along an axis, tile t reads inputs in_step * (m*t + r) + in_at for r < n. It writes outputs out_step * (m*t + i) +
- * out_at for i < m. */
+/* Along an axis, tile t reads inputs in_step * (m*t + r) + in_at for r < n. Tile t writes outputs out_step * (m*t + i)
+ * + out_at for i < m. */
 typedef struct {
     int in_at, in_step, out_at, out_step, tiles;
 } dg_winograd_axis;

@@ -76,7 +76,7 @@ template <class real> static __global__ void dw_direct(const dg_conv_args a)
     ((real *)a.w)[i] = all;
 }
 
-/* A warp computes each result. This is faster for long sums and few results, as in a first layer. */
+/* A warp computes each result, which is faster for long sums and few results. */
 template <class real> static __global__ void dw_by_warps(const dg_conv_args a)
 {
     const int64_t i = dg_thread() / 32;

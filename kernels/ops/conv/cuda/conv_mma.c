@@ -23,7 +23,6 @@ static const tile_row fwd_bf16[] = {DG_MMA_FWD_TILES(X)}, fwd_fp16[] = {DG_FP16_
 #undef X
 #define ROWS(array) array, sizeof array / sizeof *array
 
-/* Returns the threads and shared memory of a block for tile r. `wide`: warpgroups compute the tile. */
 static tile tile_of(const tile_row *r, bool dx, bool wide)
 {
     const int pitch = !wide ? r->n
@@ -159,7 +158,6 @@ static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
         }
 }
 
-/* A patch (64 positions with a border) is loaded once for all taps and phases. */
 static void work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;

@@ -231,7 +231,7 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
             if (numbers) way[numbers ? k : 0] = t;
         }
     }
-    /* Returns channel e of value k after the prologue. `f`: coefficients of the channel. */
+    /* Returns channel e of value k after the prologue. */
     __device__ __forceinline__ float value(int k, int e, const dg_channel &f) const
     {
         const float v = parcel[k].value(e);

@@ -1,7 +1,8 @@
-/* Weight gradient on tensor cores: M = Co, N = 16 taps x 16 channels of x, K = positions of y. A step multiplies one
- * piece. A warp sums two taps; each tap reads the patch of x at its own offset. Operands are read by columns (mma.cuh).
- * In shared memory, y has layout [plane of Co][position]. Odd planes store position p at index p ^ 4. Unfused kernels
- * round the values that they load (conv_mma_dw_plain.cuh). Fused updates copy rounded values. */
+/* Weight gradient on tensor cores, with M = Co, N = 16 taps x 16 channels of x, K = positions of y. A step multiplies
+ * one piece. A warp sums two taps; each tap reads the patch of x at its own offset. Operands are read by columns
+ * (mma.cuh). In shared memory, y has layout [plane of Co][position]. Odd planes store position p at index p ^ 4, to
+ * avoid bank conflicts. Unfused kernels round the values that they load (conv_mma_dw_plain.cuh). Fused updates copy
+ * rounded values. */
 #ifndef DG_CONV_MMA_DW_CUH
 #define DG_CONV_MMA_DW_CUH
 
@@ -39,7 +40,6 @@ template <class E_, bool SMALL> struct dg_dw_tile {
     static __device__ __forceinline__ int channel_of(int j) { return j % 2 * 8; }
 };
 
-/* A warp's products and sums for tile G, and the layout of the operands in shared memory. */
 template <class G> struct dg_dw_products {
     typedef typename G::E E;
     typedef typename G::patch P;

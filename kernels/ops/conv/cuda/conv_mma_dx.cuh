@@ -1,9 +1,9 @@
-/* Data gradient on tensor cores, also the forward pass of transposed convolutions. Output (2a + py, 2b + px) belongs to
- * phase (py, px). It is the sum over dy, dx = 0, 1 and over co of
+/* Data gradient on tensor cores, also the forward pass of transposed convolutions. Output (2a + py, 2b + px) of phase
+ * (py, px) is the sum over dy, dx = 0, 1 and over co of
  *   y[a - 1 + py + dy, b - 1 + px + dx, co] * w[co, 3 - py - 2dy, 3 - px - 2dx].
  * The matrix product has M = positions of a phase, N = Ci, K = four taps x Co. A block computes all four phases of its
  * positions (a, b) from one patch of y. A warp computes 64 positions of one phase. A warpgroup computes all positions
- * of two phases. Weights are stored as [slot][plane of Ci][co], slot = (dy, dx, py, px). In tiles of warps, odd planes
+ * of two phases. Weights are stored as [slot][plane of Ci][co], slot = (dy, dx, py, px). In variant mma, odd planes
  * store co at index co ^ 4 (mma.cuh).
  * Tiles: DG_MMA_DX_TILES, DG_WGMMA_DX_TILES (conv_tiles.h).
  * Stages: two chunks of 16 channels of y.

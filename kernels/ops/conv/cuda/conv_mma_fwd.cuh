@@ -1,6 +1,6 @@
-/* Forward pass on tensor cores: M = positions of y, N = Co, K = 16 taps x Ci. A patch is stored by phases
- * (conv_mma.cuh); each tap reads the patch at its own offset. Weights are stored as [tap][plane of Ci][co]. In tiles of
- * warps, odd planes store co at index co ^ 4 (mma.cuh).
+/* Forward pass on tensor cores, with M = positions of y, N = Co, K = 16 taps x Ci. A patch is stored by phases
+ * (conv_mma.cuh); each tap reads the patch at its own offset. Weights are stored as [tap][plane of Ci][co]. In variant
+ * mma, odd planes store co at index co ^ 4 (mma.cuh).
  * Tiles: DG_MMA_FWD_TILES, DG_FP16_FWD_TILES, DG_WGMMA_FWD_TILES (conv_tiles.h).
  * Stages: two chunks of 16 channels.
  * Shared memory: 48 to 96 KB, with warpgroups 81 to 129 KB.

@@ -1,4 +1,4 @@
-/* Selection of the kernel for a tile of core/tune/conv_tiles.h: forward passes and data gradients. */
+/* Selects the kernel of a forward pass or data gradient for a tile of core/tune/conv_tiles.h. */
 #ifndef DG_CONV_MMA_INSTANCE_CUH
 #define DG_CONV_MMA_INSTANCE_CUH
 

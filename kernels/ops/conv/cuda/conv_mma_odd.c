@@ -152,7 +152,6 @@ static void work(const dg_op *op, dg_work *w)
     w->outputs = m * n / w->threads;
 }
 
-/* Returns the bytes of scratch for the widened weights and the parts of a split sum. */
 static size_t scratch(const dg_op *op, dg_type real)
 {
     const dg_conv_args *a = &op->u.conv;

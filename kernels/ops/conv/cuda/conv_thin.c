@@ -44,7 +44,6 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     return why ? why : dg_conv_check_split(t, most_parts(op), 1);
 }
 
-/* A block computes four phases of its positions, from one patch with a border of 1. */
 static void work_dx(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;
@@ -106,8 +105,8 @@ static const char *check_mma(const dg_op *op, dg_tune *t, dg_type real, const dg
     return dg_conv_check_split(t, most_parts(op), 1);
 }
 
-/* 32-bit words per dg_quad (conv_thin_mma.cuh). Clocks count only accesses to shared memory, because they take longer
- * than the products. */
+/* 32-bit words per dg_quad (conv_thin_mma.cuh). Clocks count only accesses to shared memory, because such accesses take
+ * longer than the products. */
 static const double words = 2;
 
 static void fwd_work(const dg_op *op, dg_work *w)

@@ -1,5 +1,5 @@
 /* Weight gradient of images. A lane sums one row of taps for 4 channels of y. Each of the eight warps sums half a row
- * of a tile's pixels. A block sums the tiles of one part of a split sum. */
+ * of a tile's pixels. */
 #ifndef DG_CONV_THIN_DW_CUH
 #define DG_CONV_THIN_DW_CUH
 

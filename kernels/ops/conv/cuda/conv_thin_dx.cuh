@@ -1,9 +1,8 @@
 /* Data gradient of images (variant thin), also the forward pass of G's last layer: 4x4, stride 2, pad 1. Pixel (2a+py,
- * 2b+px) of x sums four products of a tap and a pixel of y. The rows of taps and of y are (columns likewise):
- *   Phase py = 0: ky = 1 with row a, and ky = 3 with row a-1.
- *   Phase py = 1: ky = 2 with row a, and ky = 0 with row a+1.
- * A block computes all four phases of its positions (a, b) from one patch of y with a border of one pixel. A thread
- * keeps the sums of 4 adjacent positions x 4 phases x T channels of x in registers.
+ * 2b+px) of x sums four products of a tap and a pixel of y. In phase py = 0, tap row ky = 1 reads row a of y, and ky =
+ * 3 reads row a-1. In phase py = 1, tap row ky = 2 reads row a of y, and ky = 0 reads row a+1. Columns are alike. A
+ * block computes all four phases of its positions (a, b) from one patch of y with a border of one pixel. A thread keeps
+ * the sums of 4 adjacent positions x 4 phases x T channels of x in registers.
  *
  * Shared memory stores 4 channels of y per position. A gap of 4 values after every 4 positions avoids bank
  * conflicts. */
@@ -25,7 +24,6 @@ template <int ROWS_, int COLS_, int IMAGES_, int T_> struct dg_thin_dx {
     static __device__ __forceinline__ int at(int col) { return col * 4 + col / 4 * 4; }
 };
 
-/* Copies this block's patch, four channels per step. */
 template <class G> struct dg_thin_dx_loader {
     const float *y;
     int from[G::passes], to[G::passes];
@@ -53,7 +51,8 @@ template <class G> struct dg_thin_dx_loader {
     }
 };
 
-/* Loads the weights of DG_THIN_DX_STEP channels of y. Layout: [channel of y][tap][4]; T of the 4 values are used. */
+/* Loads the weights of DG_THIN_DX_STEP channels of y. Layout: [channel of y][tap][4]. Only the first T of the 4 values
+ * are used. */
 template <class G> static __device__ __forceinline__ void dg_thin_dx_weights(float *tile, const dg_conv_args &a, int co)
 {
     const float *w = (const float *)a.w + co * 16 * a.Ci;

@@ -21,7 +21,7 @@ template <int CI_> struct dg_thin_fwd {
     static __device__ __forceinline__ int channel(int e) { return lane() * CHANNELS + e; }
     __device__ __forceinline__ float &at(int p, int e) { return acc[p][e]; }
 
-    /* Stores those of the values i .. i + 3 that are inside a row of the patch. i is odd. */
+    /* Stores values i .. i + 3 of a row of the patch; i is odd. Skips values outside of the row. */
     static __device__ __forceinline__ void put(float *patch, int row, int i, const float (&v)[4])
     {
 #pragma unroll

@@ -1,6 +1,6 @@
 /* Convolutions of images on tensor cores: operands, and the forward pass. The products of a sum may be added in any
- * order. So lane (g, t) = (lane / 4, lane % 4) holds operands 4t .. 4t + 3 of row g of A, or of column g of B. These
- * four operands are contiguous in memory, unlike in the layout of mma.sync (tensor.cuh). */
+ * order. So lane (g, t) = (lane / 4, lane % 4) holds operands 4t .. 4t + 3 of row g of A, or of column g of B. The four
+ * operands of a lane are contiguous in memory, unlike in the layout of mma.sync (tensor.cuh). */
 #ifndef DG_CONV_THIN_MMA_CUH
 #define DG_CONV_THIN_MMA_CUH
 
@@ -70,7 +70,7 @@ template <int CI_> struct dg_thin_mma_fwd {
         to[3] = (uint16_t)(q.w[1] >> 16);
     }
     /* Weights are stored as [q][j][lane]. Lane (g, t) of product j has weights 4q .. 4q + 3 of row t of the taps, for
-     * the channel in column g. A thread loads one row of taps of one channel. */
+     * the channel in column g. */
     static constexpr bool there = dg_mma_bf16::there, early = true;
     template <bool EARLY>
     static __device__ __forceinline__ void load_weights(float *weight, const dg_conv_args &a, int co0)

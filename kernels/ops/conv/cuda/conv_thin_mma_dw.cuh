@@ -1,8 +1,8 @@
-/* Weight gradient of images on tensor cores: M = 32 channels of y, N = 16 taps x CI, K = positions. A tile has 4 x 32
- * positions. Each of the eight warps sums half a row of a tile. The matrix product may use rows and positions in any
+/* Weight gradient of images on tensor cores, with M = 32 channels of y, N = 16 taps x CI, K = positions. A tile has 4 x
+ * 32 positions. Each of the eight warps sums half a row of a tile. The matrix product may use rows and positions in any
  * order. So lane (g, t) = (lane / 4, lane % 4) multiplies channels 4g .. 4g + 3 of positions 4t .. 4t + 3. Shared
  * memory stores x tap by tap, with adjacent positions contiguous. Each value of x is stored twice, because two columns
- * of taps read it. The next tap is 48 positions away, so that 8 taps x 4 lanes have different banks. */
+ * of taps read it. Taps are 48 positions apart in shared memory, so that 8 taps x 4 lanes have different banks. */
 #ifndef DG_CONV_THIN_MMA_DW_CUH
 #define DG_CONV_THIN_MMA_DW_CUH
 
@@ -35,8 +35,8 @@ template <int CI> struct dg_thin_mma_dw {
 #pragma unroll
         for (int i = 0; i < held; i++) c[i / (4 * fragments)][i / 4 % fragments][i % 4] = 0;
     }
-    /* Returns the index of value i of a patch row, for the first of the two columns of taps that read the value. The
-     * index for the second column is `second` higher. Values outside of the row are stored in padding. */
+    /* Returns the first of the two indices at which value i of a patch row is stored. The second index is `second`
+     * higher. Values outside of the row are stored in padding. */
     static constexpr int second = 2 * CI * plane - 1;
     static __device__ __forceinline__ int place(int row, int i)
     {

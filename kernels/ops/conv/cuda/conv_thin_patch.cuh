@@ -1,5 +1,5 @@
 /* Patches for convolutions of images: 1 or 3 channels of x, 4x4, stride 2, pad 1. A pixel has fewer than 16 bytes, so
- * patches are loaded value by value. Rows of a patch are contiguous. */
+ * patches are loaded value by value. */
 #ifndef DG_CONV_THIN_CUH
 #define DG_CONV_THIN_CUH
 

@@ -1,17 +1,17 @@
 /* Variant tiled: convolution as an implicit GEMM in fp32. Loaders find the elements of the patch matrix in x or y. Each
  * copy has 16 bytes, because channels are innermost. Copies store zeros for padding and for values past a tile's end.
- * Forward: M = pixels of y, N = Co, K = taps x Ci.
- * Data gradient, per phase: M = pixels of x, N = Ci, K = taps of the phase x Co. Output (iy, ix) belongs to phase
- * ((iy+P) % S, (ix+P) % S). Its taps have (ky % S, kx % S) equal to the phase.
- * Weight gradient: M = Co, N = taps x Ci, K = pixels of y.
+ * In the forward pass, M = pixels of y, N = Co, K = taps x Ci.
+ * In each phase of the data gradient, M = pixels of x, N = Ci, K = taps of the phase x Co. Output (iy, ix) belongs to
+ * phase ((iy+P) % S, (ix+P) % S). A phase uses the taps whose (ky % S, kx % S) equals the phase.
+ * In the weight gradient, M = Co, N = taps x Ci, K = pixels of y.
  * If split > 1, K is divided into parts, which are stored in scratch memory and added in order. In a weight gradient, a
  * part is a range of images.
  * Tile: 32x32 to 128x128 results (conv_tiles.h), 16 terms of the sum per stage, 2 to 4 stages.
  * Shared memory: 4 to 20 KB per stage.
  * Registers: 72 to 168.
  * Bound by: fp32 multiply-adds.
- * Template parameters: B is the number of rows or columns of a loader's tile, NT the threads per block, DIR the order
- * of taps (1 or -1), and G the dg_gemm (gemm.cuh). */
+ * B: rows or columns of a loader's tile. NT: threads per block. DIR: order of taps, 1 or -1. G: the dg_gemm
+ * (gemm.cuh). */
 #include "kernels/ops/conv/cuda/conv.cuh"
 #include "kernels/ops/conv/cuda/gemm.cuh"
 

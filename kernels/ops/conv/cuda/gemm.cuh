@@ -3,7 +3,7 @@
  *
  * An operand has the same innermost dimension in shared and global memory, so that every copy has 16 bytes. An operand
  * stored by rows has layout [BM][BK + 4]. Neighbouring threads read neighbouring rows, 20 words apart, without bank
- * conflicts. An operand stored by columns has layout [BK][BM]. A thread reads groups of four adjacent m. */
+ * conflicts. An operand stored by columns has layout [BK][BM]. A thread reads four adjacent values of m from it. */
 #ifndef DG_GEMM_CUH
 #define DG_GEMM_CUH
 
@@ -22,8 +22,8 @@ template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
     }
 };
 
-/* A block computes BM x BN results, a thread TM x TN results. A stage has BK values of k. A_ROWS and B_ROWS are BY_ROWS
- * of the operands. */
+/* A block computes BM x BN results, a thread TM x TN results. A stage has BK values of k. A_ROWS and B_ROWS: BY_ROWS of
+ * operands A and B. */
 template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS> struct dg_gemm {
     static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_;
     static constexpr int NT = (BM / TM) * (BN / TN);
