@@ -1,6 +1,5 @@
 /* Measurements of `dcgan bench` and `dcgan profile`: peak rates of the machine, and times of the training step, as a
- * whole and op by op. Percentages are relative to the highest measured peak FLOP/s. The peak is measured in every
- * round, because the machine's speed varies. */
+ * whole and op by op. Percentages are relative to the highest measured peak FLOP/s. */
 #ifndef DG_BENCH_H
 #define DG_BENCH_H
 

@@ -82,8 +82,7 @@ static dg_err fetch(const sides *s, int side, const pair *p, void *host)
     return e;
 }
 
-/* Copy to the fused job the arena rows that an op reads or overwrites. If the fused job stores a row in bf16, round the
- * values in both jobs, so that rounding causes no difference. */
+/* If the fused job stores a row in bf16, round the values in both jobs, so that rounding causes no difference. */
 static dg_err hand_over(const sides *s, const dg_op *fused)
 {
     dg_err e = DG_OK;

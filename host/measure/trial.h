@@ -6,7 +6,7 @@
 
 typedef struct {
     dg_job job;
-    void *data, *perm; /* dataset records, and their order */
+    void *data, *perm;
     uint64_t step;
 } dg_trial;
 

@@ -108,7 +108,6 @@ static dg_op with(const tuner *s, const dg_op *op, const dg_tune *tune)
     return other;
 }
 
-/* Time a choice: the median of n runs, or the minimum if n is at most QUICK. */
 static dg_err time_choice(const tuner *s, const dg_op *op, choice *c, int n)
 {
     const dg_op other = with(s, op, &c->tune);
@@ -172,7 +171,7 @@ static dg_err survived(const tuner *s, dg_tuned *t, const dg_tune *tune, dg_err 
 static int common_divisor(int a, int b) { return b ? common_divisor(b, a % b) : a; }
 
 /* Choices are timed with large strides, because neighbours in the list are similar. Move the timed choices to the start
- * of the list, fastest first. Set *looked to the number of timed choices. */
+ * of the list, fastest first. */
 static dg_err look(tuner *s, double until, dg_tuned *t, int *looked)
 {
     int step = 1 + (int)(0.618 * s->choices);
@@ -197,7 +196,6 @@ static dg_tune direct_of(const dg_op *op)
     return (dg_tune){.variant = dg_op_info_of(op->kind)->variants[0], .block = 256, .split = 1};
 }
 
-/* Returns DG_FAILED if the results of a choice differ from the results of variant `direct`. */
 static dg_err judge(tuner *s, const dg_op *op, const dg_tune *tune)
 {
     const dg_tune direct = direct_of(op);

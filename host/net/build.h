@@ -17,7 +17,7 @@ typedef struct {
 typedef struct {
     int value[DG_LAYER_PARAMETERS], grad[DG_LAYER_PARAMETERS];
     int moment1[DG_LAYER_PARAMETERS], moment2[DG_LAYER_PARAMETERS];
-    int average[DG_LAYER_PARAMETERS]; /* EMA of weights, or running statistics of the averaged network */
+    int average[DG_LAYER_PARAMETERS]; /* averaged weights (EMA), or running statistics for averaged weights */
 } dg_layer_rows;
 
 /* Tensors of one layer, for its backward pass. */
@@ -54,8 +54,7 @@ typedef struct {
     dg_layer_rows rows[DG_MAX_NETS][DG_MAX_LAYERS];
 } dg_builder;
 
-/* Append the arena rows of a network's parameters, and with `train` also rows of gradients and moments. Weights,
- * gradients and moments are each contiguous and in equal order, so that one op updates all weights. */
+/* Weights, gradients and moments are each contiguous and in equal order, so that one op updates all weights. */
 void dg_build_parameters(dg_builder *b, int net, bool train);
 
 void dg_forward(dg_builder *b, dg_pass *p);
@@ -69,7 +68,7 @@ dg_view dg_backward(dg_builder *b, dg_pass *p, dg_view dy, unsigned want);
  * of its inputs by its weights, without bias, then by the slopes of its activation. */
 typedef struct {
     dg_pass *pass;   /* forward pass, after dg_backward with DG_WANT_INPUT and dy = 1 */
-    dg_view slopes;  /* (N): gradient of the loss with respect to each logit */
+    dg_view slopes;  /* gradient of the loss with respect to each logit, (N) */
     dg_view in, add; /* tangents of the current layer's inputs */
 } dg_tangent;
 
@@ -91,7 +90,8 @@ dg_err dg_build_forward(const dg_model *m, int net, int N, dg_backend *backend, 
 
 int dg_work_row(dg_builder *b, int net, dg_shape shape, const char *format, ...) __attribute__((format(printf, 4, 5)));
 dg_view dg_layer_out(dg_builder *b, const dg_pass *p, int i);
-/* Append an op named WHOSE.WHAT that computes y = a + b for p->N samples of this shape. yab: views of y, a, b. */
+/* Append an op named WHOSE.WHAT that computes y = a + b for p->N samples of this shape. `yab` has the views of y, a and
+ * b. */
 dg_op *dg_build_add(dg_builder *b, const dg_pass *p, const char *whose, const char *what, dg_shape shape,
                     const dg_view yab[3]);
 void dg_bind(dg_op *op, const char *operand, dg_view v);

@@ -10,10 +10,10 @@
 
 /* Weight initialisation. Unless stated otherwise, biases start at 0 and gamma at 1. */
 typedef enum {
-    DG_START_DCGAN,  /* N(0, 0.02^2), gamma N(1, 0.02^2) (Radford et al. 2016) */
-    DG_START_NORMAL, /* N(0, start_sigma^2), biases N(0, start_bias^2) */
-    DG_START_HE,     /* N(0, 2 / fan_in) (He et al. 2015) */
-    DG_START_GLOROT, /* uniform within +- sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio 2010) */
+    DG_START_DCGAN,  /* weights N(0, 0.02^2), gamma N(1, 0.02^2) (Radford et al. 2016) */
+    DG_START_NORMAL, /* weights N(0, start_sigma^2), biases N(0, start_bias^2) */
+    DG_START_HE,     /* weights N(0, 2 / fan_in) (He et al. 2015) */
+    DG_START_GLOROT, /* weights uniform within +- sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio 2010) */
     DG_START_TORCH   /* weights and biases uniform within +- 1 / sqrt(fan_in) */
 } dg_start;
 
@@ -36,8 +36,8 @@ struct dg_job_options {
     dg_optimizer optimizer;
     double beta1, beta2, eps; /* beta1 and beta2: read by Adam; eps: read by all optimizers except SGD */
     double momentum, rho;     /* SGD; Adadelta */
-    double decay;             /* L2 weight decay, added to the gradient; not with Adam */
-    double accumulator;       /* Adagrad: initial value of the sums of squared gradients */
+    double decay;             /* weight decay (L2), added to the gradient; not with Adam */
+    double accumulator;       /* for Adagrad: initial value of the sums of squared gradients */
     bool nesterov;
     double smoothing;
     dg_loss loss;
@@ -65,7 +65,7 @@ typedef struct {
     int moment1, moment2, grad;
     int average; /* arena row of the EMA, or of the statistics for averaged weights; -1: none */
     int rank;
-    int dim[4];     /* PyTorch's shape, such as (Co, Ci, K, K) or (C) */
+    int dim[4];     /* shape in PyTorch, such as (Co, Ci, K, K) or (C) */
     int file_rank;  /* rank in files, such as 2 for (Co, Ci * K * K); 0: equal to `rank` */
     bool direction; /* unit vector u or v of spectral norm */
     int net;
@@ -153,8 +153,8 @@ size_t dg_job_tensor_count(const dg_job_tensor *t);
 
 int dg_job_tensor_shape(const dg_job_tensor *t, int64_t dim[4]);
 
-/* Copy a tensor between the arena and PyTorch's layout. row: arena row of the tensor's values, moment or gradient.
- * type: element type of out or in; values are converted. */
+/* Copy a tensor between the arena and PyTorch's layout. `row` is the arena row of the tensor's values, moment or
+ * gradient. `type` is the element type of out or in; values are converted. */
 dg_err dg_job_read(dg_job *job, const dg_job_tensor *t, int row, dg_type type, void *out);
 dg_err dg_job_write(dg_job *job, const dg_job_tensor *t, int row, dg_type type, const void *in);
 

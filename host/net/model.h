@@ -43,7 +43,7 @@ typedef struct {
     double p;     /* layer dropout: probability that a value becomes 0 */
     int scale;    /* layer resample: index of the factor in {2, 0.5} */
     bool flat;    /* true if the layer's output in PyTorch is a vector */
-    bool flatten; /* PyTorch has a Flatten before this layer */
+    bool flatten; /* true if PyTorch has a Flatten before this layer */
     dg_shape in, out;
     int module;        /* index N of the first module in PyTorch's nn.Sequential (main.N.weight) */
     char torch[2][48]; /* names in PyTorch of the layer and of its batch norm (key torch); "": main.N */
@@ -85,7 +85,7 @@ typedef struct {
     char text[DG_MODEL_TEXT_MAX]; /* the model file, which checkpoints store */
 } dg_model;
 
-/* Read a model. name: a path, a built-in model ("dcgan64-paper"), or a family with a shape. "dcgan-28x1" is a stock
+/* Read a model. `name` is a path, a built-in model ("dcgan64-paper"), or a family with a shape. "dcgan-28x1" is a stock
  * DCGAN for 28 x 28 pixels of one channel with ngf = ndf = 32. Name suffixes select variants: -spectral and -nonorm
  * (dg_model_norm_d), -Nclasses (dg_model_reclassed). */
 dg_err dg_model_read(const char *name, dg_model *out);
@@ -105,9 +105,9 @@ dg_err dg_model_stock(char *out, const char *name, int size, int channels, int l
  * dg_model_stock. Returns false if there is no such family. */
 bool dg_model_family(char *out, const char *family, const char *name, int size, int channels);
 
-/* Write the model text with this norm in all layers of D that have weights. Key start is removed. DG_NORM_NONE also
- * sets start = gain, and bias = yes except in the last layer. Returns DG_USAGE if the model has no D, D has no norm to
- * remove, or the text is too long. */
+/* Write the model text with this norm in all layers of D that have weights. Key start is removed, or becomes gain with
+ * DG_NORM_NONE. DG_NORM_NONE also sets bias = yes except in the last layer. Returns DG_USAGE if the model has no D, D
+ * has no norm to remove, or the text is too long. */
 dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char out[DG_MODEL_TEXT_MAX]);
 
 /* Returns the name suffix of models with this norm in D, such as "-spectral"; NULL: no suffix. */

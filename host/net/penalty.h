@@ -14,8 +14,8 @@
 
 static inline bool dg_is_penalised(const dg_job_options *o) { return o->r1 > 0 || o->r2 > 0; }
 
-/* Append the ops of D's gradients and of metrics DG_R1 and DG_R2 to plan `role`. d: forward pass of 2B images, real
- * images first; slopes: gradient of the loss with respect to the logits of d. */
+/* Append the ops of D's gradients and of metrics DG_R1 and DG_R2 to plan `role`. `d` is the forward pass of 2B images,
+ * real images first. `slopes` is the gradient of the loss with respect to the logits of `d`. */
 void dg_backward_penalised(dg_builder *b, dg_job *job, dg_plan_role role, dg_pass *d, dg_view slopes);
 
 #endif

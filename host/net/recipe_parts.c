@@ -95,8 +95,8 @@ dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view image
     return op;
 }
 
-/* A network's weights: first arena row of each kind (weights, gradients, moments, averages), number of values, and
- * number of values with weight decay. */
+/* A network's weights. `first` has the first arena row of each kind (weights, gradients, moments, averages). `n` counts
+ * all values, and `decayed` counts values with weight decay. */
 typedef struct {
     int first[DG_AVERAGE + 1];
     int64_t n, decayed;

@@ -7,16 +7,16 @@
 
 typedef enum {
     DG_OPT_FLAG,
-    DG_OPT_INT,  /* int in min..max */
-    DG_OPT_AUTO, /* int in min..max; value "auto" is stored as min - 1 */
-    DG_OPT_LONG, /* long in min..max */
+    DG_OPT_INT,
+    DG_OPT_AUTO, /* int; value "auto" is stored as min - 1 */
+    DG_OPT_LONG,
     DG_OPT_U64,
-    DG_OPT_REAL,   /* double in min..max */
+    DG_OPT_REAL,
     DG_OPT_TEXT,   /* char *, not empty */
     DG_OPT_CHOICE, /* int or enum: index of the word in choices */
     DG_OPT_EITHER, /* bool: true is the second of two choices */
     DG_OPT_GRID,   /* RxC: two consecutive ints */
-    DG_OPT_SEEDS,  /* A-B or A: two consecutive uint64_t; sets seeds_given */
+    DG_OPT_SEEDS,  /* two consecutive uint64_t from A-B or A; sets seeds_given */
     DG_OPT_RESUME  /* sets resume and resume_from; the value is optional */
 } dg_option_kind;
 
@@ -89,7 +89,7 @@ void dg_options_unknown_variables(void);
 /* Write the environment variable of an option, DCGAN_NAME, to out. Returns out. */
 char *dg_option_variable(const char *name, char out[64]);
 
-/* Set an option from text. The error message begins with `where`: "--epochs 0", "run/config.ini:7: epochs = 0". */
+/* The error message begins with `where`: "--epochs 0", "run/config.ini:7: epochs = 0". */
 dg_err dg_option_set(dg_options *o, const dg_option *t, const char *value, const char *where);
 /* Like dg_option_set; also mark the option as given. */
 dg_err dg_option_give(dg_options *o, const dg_option *t, const char *value, const char *where);
@@ -139,10 +139,9 @@ char *dg_config_text(const dg_options *o, int argc, char **argv);
 typedef enum { DG_HELP_TEXT, DG_HELP_MAN, DG_HELP_MARKDOWN } dg_help_format;
 /* Write an option's short help, choices and default for the command: at most 80 characters. */
 void dg_help_option(const dg_option *t, dg_command c, char *out, size_t size);
-void dg_help_bare(FILE *to);  /* help without a command */
+void dg_help_bare(FILE *to);
 void dg_help_short(FILE *to); /* text of --help: at most 45 lines */
 void dg_help_command(FILE *to, dg_command c, bool all);
-/* Print all commands, options, examples, exit codes and variables: --help-all, man page or docs/reference.md. */
 void dg_help_reference(FILE *to, dg_help_format format);
 /* Returns false for shells other than bash, zsh and fish. */
 bool dg_help_completion(FILE *to, const char *shell);

@@ -40,9 +40,9 @@ enum { DG_SCHEDULE_MAX = 16 };
 enum { DG_DRY_RUN = 1, DG_DRY_RUN_OPS };
 enum { DG_OPTIONS_MAX = 128 };
 
-/* The values of all options. Precedence: default < [train] of the model < config file (--config, or the run's
- * config.ini with --resume) < --preset < environment < command line. Each member is described in the option table under
- * its name. A choice is an index into the option's choices. Unset text is NULL. */
+/* Precedence: default < [train] of the model < config file (--config, or the run's config.ini with --resume) < --preset
+ * < environment < command line. Each member is described in the option table under its name. A choice is an index into
+ * the option's choices. Unset text is NULL. */
 typedef struct {
     dg_command command;
     char **operand;
@@ -60,7 +60,7 @@ typedef struct {
     double start_sigma, start_bias;
     int preset, loss;
     double r1, r2, ema, ema_half_life, augment_p;
-    double lr_end, beta2_end, r1_end, r2_end; /* values at the end of the schedule; 0: constant value */
+    double lr_end, beta2_end, r1_end, r2_end;
     char *augment, *aug_preview;
     int augmented;
     bool model_says; /* the model or a config file sets options of [train], so config.ini stores them all */

@@ -9,7 +9,6 @@
 
 enum { PATH_SIZE = 4096 };
 
-/* Move *text past comment lines, and return the length of the next line with its newline. */
 static size_t next_line(const char **text)
 {
     for (;;) {

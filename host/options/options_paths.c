@@ -117,7 +117,6 @@ static void resolve(const char *from, char out[PATH_SIZE], const char **why)
     }
 }
 
-/* Get the path with the name most similar to `path` in its folder; "": none. */
 static void nearest(const char *path, char out[PATH_SIZE])
 {
     struct dirent **entry = NULL;

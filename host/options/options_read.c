@@ -54,7 +54,7 @@ static bool is_optional(const dg_option *t) { return t->arg && *t->arg == '['; }
 
 static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
 {
-    struct option longs[DG_OPTIONS_MAX + 8];     /* 8 more entries for aliases, help, version and the end */
+    struct option longs[DG_OPTIONS_MAX + 8];     /* room for aliases, help, version and the end */
     char shorts[2 * DG_OPTIONS_MAX + 8] = ":hV"; /* leading colon: getopt returns ':' for a missing value */
     int n = 0;
     size_t at = strlen(shorts);
@@ -136,7 +136,6 @@ static dg_err set_from_command_line(dg_options *o, const scanned *s)
     return DG_OK;
 }
 
-/* Returns an earlier value of the same option on the command line; NULL: none. */
 static const char *given_before(const scanned *s, int i)
 {
     for (int k = i - 1; k >= 0; k--)
@@ -169,7 +168,6 @@ static dg_err check_given(const scanned *s)
     return DG_OK;
 }
 
-/* Returns the option that the command's first operand sets; NULL: none. */
 static const dg_option *first_option(const dg_options *o)
 {
     if (o->command == DG_CMD_DATA) return dg_option_find("data");
@@ -201,7 +199,6 @@ static dg_err check_operands(const dg_options *o, const scanned *s)
     return DG_OK;
 }
 
-/* Read config.ini of the resumed run into `o` and, after setting defaults, into `run`. */
 static dg_err read_run_config(const char *path, dg_options *o, dg_options *run)
 {
     dg_err e = dg_options_presets(run);
@@ -240,7 +237,6 @@ static dg_err compare(dg_options *o, const dg_options *run)
     return DG_OK;
 }
 
-/* Fail if config.ini or --config FILE has the removed precision tf32, and the user chose no other precision. */
 static dg_err leave_tf32(const dg_options *o, dg_options *run, const char *run_config, const char *config)
 {
     if (!o->tf32_line) return DG_OK;
@@ -253,7 +249,6 @@ static dg_err leave_tf32(const dg_options *o, dg_options *run, const char *run_c
                    run->tf32_line ? run_config : config, o->tf32_line);
 }
 
-/* Set options at auto to the values with which the run was started. */
 static void take_settled(dg_options *o, const dg_options *run)
 {
     if (!o->batch) o->batch = run->batch;

@@ -241,7 +241,7 @@ void dg_option_get(const dg_options *o, const dg_option *t, char *out, size_t si
     case DG_OPT_AUTO: snprintf(out, size, *(const int *)at >= (int)t->min ? "%d" : "auto", *(const int *)at); break;
     case DG_OPT_LONG: snprintf(out, size, "%ld", *(const long *)at); break;
     case DG_OPT_U64: snprintf(out, size, "%" PRIu64, *(const uint64_t *)at); break;
-    case DG_OPT_REAL: { /* the shortest text that gives the same double */
+    case DG_OPT_REAL: {
         double v = *(const double *)at;
         for (int digits = 1; digits <= 17; digits++) {
             snprintf(out, size, "%.*g", digits, v);

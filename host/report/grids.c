@@ -70,7 +70,6 @@ static void keep(dg_report_file *out, const dg_image *im, void *file, size_t byt
     out->png = true;
 }
 
-/* Store the file unchanged if it has at most `most` bytes, or if its JPEG would be larger. */
 static dg_err shrink(const char *path, void *file, size_t bytes, size_t most, int side, dg_report_file *out)
 {
     dg_image im;

@@ -7,7 +7,7 @@
 #include "core/base/err.h"
 #include "core/base/file_io.h"
 
-/* Write text with HTML escapes. Unprintable bytes become \xNN (err.h). */
+/* Unprintable bytes become \xNN (err.h). */
 void dg_html_text(FILE *to, const char *text);
 
 void dg_html_data(FILE *to, const char *type, const void *data, size_t bytes);

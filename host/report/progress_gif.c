@@ -6,7 +6,7 @@
 #include "host/figure/images.h"
 #include "host/report/report.h"
 
-enum { FRAMES = 60, CELLS = 4, GAP = 2, FRAME_MS = 150, HELD = 8 }; /* HELD: number of copies of the last frame */
+enum { FRAMES = 60, CELLS = 4, GAP = 2, FRAME_MS = 150, HELD = 8 }; /* the last frame is repeated HELD times */
 
 static void corner(const dg_options *then, const dg_image *grid, int *W, int *H)
 {

@@ -115,7 +115,6 @@ dg_err dg_report_session_write(const dg_report_session *s, const dg_directory *d
     return e;
 }
 
-/* Compute the findings of `dcgan doctor` for a GAN. */
 static dg_err examine(dg_report_run *r)
 {
     if (!r->n || !dg_doctor_knows(r->recipe)) return DG_OK;

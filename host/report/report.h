@@ -32,7 +32,7 @@ typedef struct {
     bool configured;
     dg_report_session session;
     dg_report_grids grids;
-    dg_grid_seen *seen; /* (seens) diversity of each grid */
+    dg_grid_seen *seen;
     int seens;
     dg_report_finding *finding;
     int findings;

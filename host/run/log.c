@@ -130,7 +130,6 @@ static dg_err begin_file(const dg_rundir *r, const dg_log *l, int which)
     return dg_write_atomic_in(&at, l->file[which].path, &(dg_chunk){header, bytes}, 1);
 }
 
-/* Remove rows after resume_step, and an incomplete last line. */
 static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_step)
 {
     log_file *f = &l->file[which];
@@ -258,7 +257,6 @@ uint64_t dg_log_end_of(const dg_log *l, uint64_t epoch)
     return n > 0 ? l->row[n - 1].step : 0;
 }
 
-/* Returns the log text (malloc'd) with DG_LOGGED empty columns added. */
 static char *widened(const dg_log *l, const char *text, size_t bytes, size_t *out_bytes)
 {
     const char *line = memchr(text, '\n', bytes), *end = text + bytes;

@@ -7,7 +7,6 @@
 
 #include "host/net/recipe.h"
 
-/* Returns max |a - b| / max |b|, or NaN if a value is not finite. */
 static double relative(const double *a, const double *b, size_t n)
 {
     double difference = 0, size = 0;

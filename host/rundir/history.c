@@ -151,7 +151,7 @@ dg_err dg_history_keep(const dg_rundir *r, uint64_t epoch)
 {
     char name[64];
     snprintf(name, sizeof name, "checkpoint-%04ju.safetensors", (uintmax_t)epoch);
-    if (link_over(r, newest, name) == 0 || errno == ENOENT) return DG_OK; /* ENOENT: there is no checkpoint to keep */
+    if (link_over(r, newest, name) == 0 || errno == ENOENT) return DG_OK; /* no checkpoint to keep */
     const int error = errno;
     if (copy(r, r->fd, newest, name) == DG_OK) return DG_OK; /* no hard links on this file system */
     return dg_fail(DG_IO, DG_MSG("checkpoint-not-kept", "cannot keep %s/%s as %s: %s"), r->path, newest, name,
@@ -241,8 +241,7 @@ static bool is_folder_name(const char *name)
     return !*rest || (*rest == '-' && rest[1] > '0' && strlen(rest) <= 5 && !rest[1 + strspn(rest + 1, "0123456789")]);
 }
 
-/* Read the chosen checkpoint and the epoch from the marker. The run directory is untrusted, so only names of dcgan
- * checkpoints are valid. */
+/* The run directory is untrusted, so only names of dcgan checkpoints are valid. */
 static dg_err read_marker(const dg_rundir *r, int folder, const char *name, char chosen[64], uint64_t *epoch)
 {
     void *data;

@@ -113,7 +113,6 @@ static bool parse_whole(const char **at, char end, uint64_t *out)
     return true;
 }
 
-/* Parse a number that ends at `end`; an empty field is NaN. */
 static bool parse_number(const char **at, char end, double *out)
 {
     char *stop = (char *)*at;

@@ -59,7 +59,6 @@ static void sync_made(int dir, int made)
     if (at >= 0 && at != dir) close(at);
 }
 
-/* Returns 1 if a file in the directory matches a pattern, 0 if not, -1 (errno) after an error. */
 static int has_like(int dir, const char *const *pattern)
 {
     DIR *d = dg_list_directory(dir);
@@ -138,7 +137,7 @@ static void write_owner(int fd)
     if (ftruncate(fd, 0) || pwrite(fd, text, (size_t)n, 0) != n) errno = 0;
 }
 
-/* Fail with the lock's owner, read from the lock file. The lock file may briefly name an earlier, killed run. */
+/* The lock file may briefly name an earlier, killed run. */
 static dg_err locked(const char *path, int fd)
 {
     char text[400] = "", host[256] = "", when[64] = "", here[256] = "", number[16] = "";

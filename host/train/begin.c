@@ -11,7 +11,6 @@ dg_err dg_train_weights(const dg_options *o, const dg_model *model, dg_st **init
     return o->init ? dg_context(dg_weights_open(o->init, model, init), "--init") : DG_OK;
 }
 
-/* List the networks, such as "G and D", whose bit in `nets` is `has`. */
 static char *networks(const dg_job *job, unsigned nets, bool has, char out[64])
 {
     int n = 0;

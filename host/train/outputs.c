@@ -190,7 +190,6 @@ void dg_begin_samples(dg_outputs *w, uint64_t epoch)
     free(in);
 }
 
-/* Returns the diversity of a grid's images, divided by that of an equal number of real images. */
 static double diversity_of(const dg_outputs *w, int cells)
 {
     const dg_dataset *d = w->data;

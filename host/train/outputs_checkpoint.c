@@ -39,7 +39,6 @@ static dg_err write_checkpoint(void *context)
     return log ? log : kept;
 }
 
-/* Returns the class names (malloc'd), one per line. Newlines in names become blanks. */
 static char *class_names(const dg_dataset *d)
 {
     size_t bytes = 1;

@@ -227,7 +227,7 @@ int dg_steps_in_a_row(const dg_training *r)
     return (int)n;
 }
 
-/* Save a checkpoint at r->read. Returns an error if the run directory was moved or removed. */
+/* Save a checkpoint at r->read. */
 static dg_err checkpoint(dg_training *r)
 {
     bool removed;

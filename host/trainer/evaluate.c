@@ -106,7 +106,6 @@ static dg_err write_png(const dg_rundir *dir, const char *name, dg_image *im, ui
 
 enum { WORST = 40 };
 
-/* Get the image indices of the most confident mistakes in descending confidence. Returns their number. */
 static int find_worst(const dg_evaluation *v, const int32_t *label, int out[WORST])
 {
     int n = 0;

@@ -12,7 +12,8 @@ void dg_progress_close(dg_progress *p);
 
 /* Set the recipe whose metrics are shown; call before dg_progress_step and dg_progress_epoch. */
 void dg_progress_recipe(dg_progress *p, const dg_recipe *r);
-/* epoch, step: from 1. images_done, images_all: images of this session, for the ETA. */
+/* `epoch` and `step` start at 1. The ETA is computed from `images_done` and `images_all`, which count images of this
+ * session. */
 void dg_progress_step(dg_progress *p, int epoch, int epochs, long step, long steps_per_epoch, const dg_metrics *m,
                       long images_done, long images_all, int batch);
 void dg_progress_epoch(dg_progress *p, int epoch, int epochs, const dg_metrics *mean, double seconds,

@@ -19,8 +19,8 @@ void dg_own_close(dg_own_plan *p);
 dg_err dg_own_put(dg_own_plan *p, int row, const void *host, size_t bytes);
 dg_err dg_own_get(dg_own_plan *p, void *host, int row, size_t bytes);
 
-/* Append the op y (rows, columns) = x (rows, k) w (columns, k)^T. xwy: arena rows of x, w, y. x_at, y_at: offsets in
- * values. */
+/* Append the op y (rows, columns) = x (rows, k) w (columns, k)^T. `xwy` has the arena rows of x, w and y. `x_at` and
+ * `y_at` are offsets in values. */
 void dg_own_product(dg_own_plan *p, const int xwy[3], int64_t x_at, int64_t y_at, int rows, int k, int columns);
 
 typedef struct {
@@ -30,8 +30,8 @@ typedef struct {
     int x, y;
 } dg_products;
 
-/* Products y (n, columns) = x (n, k) w^T + bias, n <= p->rows. w: (columns, k); bias: (columns) or NULL. Set p->rows,
- * k, columns and type first. Close p also after errors. */
+/* Products are y (n, columns) = x (n, k) w^T + bias, n <= p->rows. Weights w have shape (columns, k); bias has shape
+ * (columns) or is NULL. Set p->rows, k, columns and type first. Close p also after errors. */
 dg_err dg_products_open(dg_products *p, int threads, const void *w, const void *bias);
 void dg_products_close(dg_products *p);
 

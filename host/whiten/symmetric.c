@@ -102,9 +102,9 @@ static void polynomial(double *m, size_t n, double a, double b)
 }
 
 /* Iterate from m = a / most and z = 1: q = (3 alpha - alpha^3 m) / 2, m = m q^2 (converges to 1), z = z q. Each m
- * depends only on the previous m, so rounding errors stay bounded (shown for another iteration by Cheng et al. 2001,
- * "Approximating the logarithm of a matrix to specified accuracy"). The coupled Newton-Schulz form diverges if products
- * are computed for one triangle and mirrored. */
+ * depends only on the previous m, so rounding errors stay bounded. Cheng et al. 2001, "Approximating the logarithm of a
+ * matrix to specified accuracy", show this property for another iteration. The coupled Newton-Schulz form diverges if
+ * products are computed for one triangle and mirrored. */
 static dg_err iterate(dg_symmetric *s, double *m, double low, double *q, double *z)
 {
     const size_t n = (size_t)s->n, bytes = n * n * sizeof *m;

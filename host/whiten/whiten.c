@@ -59,7 +59,8 @@ static dg_err sum_products(dg_symmetric *s, const uint8_t *pixels, size_t count,
     return e;
 }
 
-/* Convert gram from sums of products of pixels 0..255 to the covariance of pixels 0..1. mean: mean of pixels 0..1. */
+/* Convert gram from sums of products of pixels 0..255 to the covariance of pixels 0..1. `mean` receives the mean of
+ * pixels 0..1. */
 static void covariance(const uint8_t *pixels, size_t count, size_t n, double *gram, double *mean)
 {
     const double N = (double)count;
@@ -73,7 +74,7 @@ static void covariance(const uint8_t *pixels, size_t count, size_t n, double *gr
 
 static double rounded(double v, dg_type real) { return real == DG_F32 ? (double)(float)v : v; }
 
-/* Input: covariance in w->weight, mean in w->bias. Output: weight and bias. */
+/* Compute weight and bias. Before the call, w->weight is the covariance and w->bias is the mean. */
 static dg_err finish(dg_symmetric *s, const dg_whitening_options *o, dg_whitening *w)
 {
     const size_t n = (size_t)w->values;

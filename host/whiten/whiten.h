@@ -10,7 +10,7 @@ enum { DG_WHITENED_MOST = 8192 };
 
 typedef struct {
     int size, channels, values;
-    double *weight, *bias; /* weight (values, values): symmetric; bias (values): -weight * mean; order H, W, C */
+    double *weight, *bias; /* symmetric (values, values); bias (values) = -weight * mean; both in order H, W, C */
     void (*progress)(void *context, long done, long total); /* for dg_whiten; may be NULL */
     void *context;
     volatile sig_atomic_t *stop; /* nonzero: end dg_whiten with DG_FAILED; may be NULL */
@@ -38,8 +38,8 @@ void dg_whitening_free(dg_whitening *w);
  * effect. */
 dg_err dg_whitening_fit(const dg_whitening_options *o, const uint8_t *pixels, int n, dg_whitening **out);
 
-/* Whiten n images to values of type real, on the CPU, so that the values do not depend on the device. stride: bytes
- * between images in out. threads: number of CPU threads, fixed by the first call. */
+/* Whiten n images to values of type real, on the CPU, so that the values do not depend on the device. `stride` is the
+ * number of bytes between images in `out`. `threads` is the number of CPU threads, fixed by the first call. */
 dg_err dg_whiten(dg_whitening *w, dg_type real, int threads, const uint8_t *pixels, int n, void *out, size_t stride);
 
 /* Convert weight and bias to PyTorch's order C, H, W and to `type`, and back. */

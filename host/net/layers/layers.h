@@ -54,12 +54,13 @@ typedef struct {
     const char *row, *grad; /* the arena rows are named LAYER.row and LAYER.grad */
     int module;             /* index of the tensor's PyTorch module, relative to the layer's first module */
     const char *field;
-    int rank, dim[4]; /* PyTorch's shape, such as (Co, Ci, K, K) or (C) */
+    int rank, dim[4]; /* shape in PyTorch, such as (Co, Ci, K, K) or (C) */
     int file_rank;    /* rank in files, such as 2 for a Linear (Co, Ci * K * K); 0: equal to `rank` */
 } dg_parameter;
 
 typedef struct {
-    char value[DG_ONNX_NAME]; /* ONNX name of the last node's output, or of the layer's input before the first node */
+    char
+        value[DG_ONNX_NAME]; /* name in ONNX of the last node's output, or of the layer's input before the first node */
     const char *add;
     const char *parameter[DG_LAYER_PARAMETERS];
     bool on_maps[DG_LAYER_PARAMETERS]; /* true if the parameter is added to a feature map: shape (C, 1, 1) */
