@@ -202,8 +202,8 @@ dg_err dg_check_plan(dg_job *reference, dg_job *other, const char *name, FILE *t
     return e;
 }
 
-/* Returns the largest relative difference between squares[n] and |v_n|^2; infinity if one is NaN. v: (N, each)
- * values. */
+/* Returns the largest relative difference between squares[n] and |v_n|^2; infinity if one is NaN. Tensor v has shape
+ * (N, each). */
 static double off_identity(const void *v, const void *squares, dg_type type, int N, size_t each)
 {
     double worst = 0;

@@ -13,7 +13,8 @@ size_t dg_job_tensor_count(const dg_job_tensor *t)
     return n;
 }
 
-/* Convert between types and layouts: arena (Co, K, K, Ci), PyTorch (Co, Ci, K, K). to_file: from arena to PyTorch. */
+/* Convert between types and layouts: arena (Co, K, K, Ci), PyTorch (Co, Ci, K, K). With `to_file`, convert from arena
+ * to PyTorch. */
 static void permute(const dg_job_tensor *t, void *dst, dg_type dst_type, const void *src, dg_type src_type,
                     bool to_file)
 {

@@ -82,7 +82,7 @@ typedef struct {
     int trains;
     int nets;
     dg_net net[DG_MAX_NETS];      /* the network with latent input first, the other networks in file order */
-    char text[DG_MODEL_TEXT_MAX]; /* the model file, which checkpoints store */
+    char text[DG_MODEL_TEXT_MAX]; /* text of the model file, stored in checkpoints */
 } dg_model;
 
 /* Read a model. `name` is a path, a built-in model ("dcgan64-paper"), or a family with a shape. "dcgan-28x1" is a stock
@@ -102,7 +102,7 @@ static inline dg_shape dg_net_input(const dg_model *m, const dg_net *n)
 dg_err dg_model_stock(char *out, const char *name, int size, int channels, int latent, int ngf, int ndf);
 
 /* Write the model text of family bilinear, residual or r3gan to out (DG_MODEL_TEXT_MAX bytes), with the image sizes of
- * dg_model_stock. Returns false if there is no such family. */
+ * dg_model_stock. Returns false for an unknown family. */
 bool dg_model_family(char *out, const char *family, const char *name, int size, int channels);
 
 /* Write the model text with this norm in all layers of D that have weights. Key start is removed, or becomes gain with

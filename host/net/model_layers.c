@@ -142,7 +142,7 @@ static dg_err name_modules(unroller *u, const dg_section *s, dg_layer *l, int co
     return DG_OK;
 }
 
-/* Append the layer of section i. copy: number of the copy in a repeated block; 0: the block is not repeated. */
+/* Append the layer of section i. `copy` is the number of the copy in a repeated block; 0: the block is not repeated. */
 static dg_err append(unroller *u, int i, int copy)
 {
     const dg_section *s = &u->section[i];

@@ -12,7 +12,8 @@ void dg_add_parameters(dg_job *job, dg_builder *b, int net);
 /* Append an op that gathers B images into `images` and, if label.row is not -1, their labels into `label`. */
 dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view images, dg_view label, int B);
 
-/* Append the optimizer op for all weights of a network. bad: index of the metric that counts non-finite weights. */
+/* Append the optimizer op for all weights of a network. `bad` is the index of the metric that counts non-finite
+ * weights. */
 void dg_add_update(dg_job *job, dg_plan *plan, int net, int bad);
 
 /* Call dg_add_average after dg_add_update. */

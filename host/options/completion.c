@@ -206,7 +206,8 @@ static void zsh(FILE *to)
     fputs("    esac\n}\n[[ $funcstack[1] == _dcgan ]] && _dcgan \"$@\" || compdef _dcgan dcgan\n", to);
 }
 
-/* Print the fish condition for completing options of these commands. A command line without a command means train. */
+/* Print the condition under which fish completes options of `commands`. A command line without a command means
+ * train. */
 static void fish_where(FILE *to, unsigned commands)
 {
     const bool train = commands >> DG_CMD_TRAIN & 1;

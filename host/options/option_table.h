@@ -83,7 +83,7 @@ void dg_path_trim(char *path, bool folder);
  * unexpanded ~ and URLs are errors. The message begins with `where` and suggests a path. */
 dg_err dg_path_check(dg_err code, const char *path, const char *where, bool input);
 
-/* Fail if an option was given earlier with another value. before: the earlier value, or NULL. */
+/* Fail if an option was given earlier with another value. `before` is the earlier value, or NULL. */
 dg_err dg_options_twice(const dg_option *t, const char *value, const char *before);
 void dg_options_unknown_variables(void);
 /* Write the environment variable of an option, DCGAN_NAME, to out. Returns out. */
@@ -98,7 +98,7 @@ void dg_option_get(const dg_options *o, const dg_option *t, char *out, size_t si
 /* Write an option's valid values, such as "1 to 1000000" or "crop, pad or stretch"; "" without limits. */
 void dg_option_range(const dg_option *t, char *out, size_t size);
 
-/* With --resume, set o->out and o->resume_from. path: receives the path of the run's config.ini. */
+/* With --resume, set o->out and o->resume_from. `path` receives the path of the run's config.ini. */
 dg_err dg_options_run_config(dg_options *o, char *path, size_t size);
 /* With --from-epoch, set o->resume_from to the run's checkpoint of this epoch. */
 dg_err dg_options_from_epoch(dg_options *o);
@@ -108,8 +108,8 @@ dg_err dg_options_new_run(dg_options *o);
 bool dg_options_older_run(const dg_options *o, char *out, size_t size);
 /* Get the directory name RUN-N with the next free number, such as RUN-2. *out is malloc'd. */
 dg_err dg_options_next_run(const char *run, char **out);
-/* Replace the path of a run directory by its newest checkpoint. or_images: accept also directories that are not
- * runs. */
+/* Replace the path of a run directory by its newest checkpoint. With `or_images`, directories that are not runs are
+ * accepted, too. */
 dg_err dg_options_settle_run(char **given, bool or_images);
 /* Set o->model from --init (if --model is not given), from --size and --channels, or from --norm-d. */
 dg_err dg_options_name_model(dg_options *o);

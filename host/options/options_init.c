@@ -47,7 +47,7 @@ static char *model_of_run(const char *checkpoint)
     return model;
 }
 
-/* Set o->model to the name of the model stored in file `path`. text: the stored model text. */
+/* Set o->model to the name of the model stored in file `path`. `text` is the stored model text. */
 static dg_err find_name(dg_options *o, const char *path, const char *text)
 {
     char name[sizeof((dg_model *)0)->name] = "";

@@ -63,7 +63,8 @@ static void unwrap(char *path)
         if (wrapping(path + n - back) == back) path[n -= back] = 0, back = 0;
 }
 
-/* Returns the value of the variable reference $NAME or ${NAME} at s; *bytes: length of the reference. NULL: not set. */
+/* Returns the value of the variable reference $NAME or ${NAME} at s, or NULL if the variable is not set. Set *bytes to
+ * the length of the reference. */
 static const char *variable(const char *s, size_t *bytes)
 {
     char name[64];
@@ -78,8 +79,8 @@ static const char *variable(const char *s, size_t *bytes)
 
 static bool is_drive(const char *s) { return isalpha((unsigned char)s[0]) && s[1] == ':' && (!s[2] || s[2] == '/'); }
 
-/* Copy a path, resolving ~, variables, backslashes, Windows drives and the %20 of URLs. *why: text that names the
- * user's mistake. */
+/* Copy a path, resolving ~, variables, backslashes, Windows drives and the %20 of URLs. Set *why to a text that names
+ * the user's mistake. */
 static void resolve(const char *from, char out[PATH_SIZE], const char **why)
 {
     const char *home = getenv("HOME");

@@ -28,14 +28,14 @@ enum { DG_GRID_BYTES = 64 << 20, DG_GRID_PIXELS = 32 << 20, DG_GRIDS_PIXELS = 51
 /* Max side of a reduced grid in pixels: 16 images of 64 pixels with gaps, rounded up. */
 enum { DG_GRID_SIDE = 1072 };
 
-/* Returns DG_DATA or DG_IO if the image file is unreadable or too large. path: relative to dir. */
+/* Returns DG_DATA or DG_IO if the image file `path` (relative to dir) is unreadable or too large. */
 dg_err dg_report_image_read(int dir, const char *path, bool alpha, dg_image *out);
 
 /* Reduce an image so that its longer side has at most `side` pixels. Set *reduced if the image was larger. */
 dg_err dg_report_image_reduce(dg_image *im, int side, bool *reduced);
 
-/* Update g from the files epoch-NNNN.png in dir, without reading files that g has. Initialise g with {0}. path: for
- * messages. */
+/* Update g from the files epoch-NNNN.png in dir, without reading files that g has. Initialise g with {0}. `path` is for
+ * messages only. */
 dg_err dg_report_grids_renew(dg_report_grids *g, int dir, const char *path);
 dg_err dg_report_grids_newest(dg_report_grids *g, int dir, const char *path);
 void dg_report_grids_free(dg_report_grids *g);

@@ -7,8 +7,8 @@
 #include "host/rundir/rundir.h"
 
 typedef struct dg_log dg_log;
-/* Open the log. resume_step: later rows are removed, and earlier rows are loaded for the curves; 0: create new
- * files. */
+/* Open the log. Rows after resume_step are removed, and the other rows are loaded for the curves. If resume_step is 0,
+ * new files are created. */
 dg_err dg_log_open(const dg_rundir *r, const dg_recipe *recipe, uint64_t resume_step, dg_log **out);
 /* Add empty columns for the metrics of --eval-every, if missing. */
 dg_err dg_log_judge(dg_log *l, const dg_rundir *r);

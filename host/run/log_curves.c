@@ -6,7 +6,7 @@
 
 enum { FEW_EPOCHS = 8, FEW_POINTS = 100, PLOT = 314 };
 
-/* Set *longest to the rows of the longest epoch, which is also the length of an unfinished epoch on the x axis. */
+/* Set *longest to the number of rows of the longest epoch, because unfinished epochs get this length on the x axis. */
 static void count_epochs(const dg_log_row *rows, long n, long *epochs, long *longest)
 {
     *epochs = *longest = 0;

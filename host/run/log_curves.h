@@ -5,7 +5,7 @@
 #include "host/figure/chart.h"
 #include "host/rundir/log_text.h"
 
-/* The n log rows of a run. x: (n) position of each row on the x axis. */
+/* The n log rows of a run. Array x has the position of each row on the x axis. */
 typedef struct {
     const dg_recipe *recipe;
     const dg_log_row *row;
@@ -26,7 +26,7 @@ void dg_curve_add(dg_chart *p, const char *label, const dg_run_log *run, const d
 
 void dg_run_chart(dg_chart *p, const dg_run_log *run, int i);
 
-/* Draw curves.png: the recipe's plots and the sample metrics over epochs. n (log rows) may be 0. */
+/* Draw curves.png: the recipe's plots and the sample metrics over epochs. The number of log rows, n, may be 0. */
 dg_err dg_curves(const dg_recipe *r, const dg_log_row *rows, long n, const char *title, dg_image *out);
 
 #endif

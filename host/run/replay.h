@@ -5,8 +5,8 @@
 #include "host/infer/oracle.h"
 
 typedef struct {
-    /* Called for each compared quantity. difference: max |computed - recorded| / max |recorded|, NaN if not finite;
-     * where: "worst step 3" or "". */
+    /* Called for each compared quantity. `difference` is max |computed - recorded| / max |recorded|, or NaN. `where` is
+     * such as "worst step 3", or "". */
     void (*compared)(void *context, const char *name, double difference, const char *where);
     void *context;
 } dg_replay_report;

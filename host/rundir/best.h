@@ -1,5 +1,5 @@
-/* The file of a run's best state: best.safetensors for a classifier, by test accuracy, and checkpoint-best.safetensors
- * for a GAN with --eval-every, by the Frechet distance of random-network features. */
+/* The file of a run's best state. For a classifier, best.safetensors has the best test accuracy. For a GAN with
+ * --eval-every, checkpoint-best.safetensors has the best Frechet distance of random-network features. */
 #ifndef DG_BEST_H
 #define DG_BEST_H
 

@@ -125,7 +125,7 @@ static dg_err move_listed(const dg_rundir *r, int folder, uint64_t (*number)(con
     return e;
 }
 
-/* Repeat until a pass moves nothing, because reading a directory while it changes may skip entries. */
+/* Repeat until no file is moved, because reading a directory while it changes may skip entries. */
 static dg_err move_later(const dg_rundir *r, int folder, uint64_t (*number)(const char *), uint64_t epoch)
 {
     int moved;

@@ -17,8 +17,8 @@ typedef struct {
 } dg_rundir;
 
 /* Open a run directory and lock it. A new run (resume = false) creates a missing directory, and removes files of an
- * interrupted start. Returns DG_USAGE if a new run finds results or a run (config.ini or a checkpoint). Returns
- * DG_LOCKED if another run uses the directory; the message has host and process. */
+ * interrupted start. Returns DG_USAGE if the directory of a new run has results, config.ini or a checkpoint. Returns
+ * DG_LOCKED if another run uses the directory. */
 dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out);
 void dg_rundir_close(dg_rundir *r);
 /* Close the directory of a run that failed to start. Removes the run's files, except skipped.txt, and the empty

@@ -5,10 +5,10 @@
 #include "host/files/safetensors.h"
 #include "host/train/train.h"
 
-/* Open the weights file of --init and check it against the model; *init NULL: no --init. */
+/* Open the weights file of --init and check it against the model. Without --init, *init is NULL. */
 dg_err dg_train_weights(const dg_options *o, const dg_model *model, dg_st **init);
 
-/* Initialise the weights randomly, then load those in `init` (may be NULL). Input statistics are not loaded. */
+/* Initialise the weights randomly, then load the weights in `init` (may be NULL). Input statistics are not loaded. */
 dg_err dg_train_begin(dg_training *r, const dg_st *init);
 
 /* For --resume with a different dataset: set *own to the options of a new run in a new directory, initialised from

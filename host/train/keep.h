@@ -9,13 +9,13 @@
 
 typedef struct dg_report_keeper dg_report_keeper;
 
-/* Prepare updates of report.html. The arguments must outlive *out. data: training images, or NULL; grids: the worker
- * that writes grids. */
+/* Prepare updates of report.html. The arguments must outlive *out. `data` has the training images, or is NULL. Worker
+ * `grids` writes the image grids. */
 dg_err dg_report_keep(const dg_rundir *dir, const dg_dataset *data, dg_worker *writer, dg_worker *grids,
                       dg_report_keeper **out);
 
 /* Start to write report.html, unless the previous write is unfinished or writing takes more than 5% of the time.
- * Returns true if started. last: wait for earlier writes, then always start. */
+ * Returns true if the write was started. If `last` is set, wait for earlier writes, then always start. */
 bool dg_report_renew(dg_report_keeper *k, bool last);
 
 void dg_report_keep_end(dg_report_keeper *k); /* Call dg_report_keep_end after closing the writer; k may be NULL. */

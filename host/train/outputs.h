@@ -67,8 +67,7 @@ bool dg_samples_due(const dg_outputs *w, uint64_t epoch);
 bool dg_judge_due(const dg_outputs *w, uint64_t epoch);
 /* Only one grid is generated at a time. */
 void dg_begin_samples(dg_outputs *w, uint64_t epoch);
-/* Pass the grid to the worker once its pixels are copied and its epoch's metrics are checked. wait: wait for the
- * pixels. */
+/* Pass the grid to the worker once its pixels are copied and its epoch's metrics are checked. */
 void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait);
 
 bool dg_curves_due(const dg_outputs *w, uint64_t epoch);

@@ -4,7 +4,7 @@
 
 #include "host/train/train.h"
 
-/* Open the checkpoint to resume from. *st NULL: no checkpoint exists, so training starts from the beginning. */
+/* Open the checkpoint to resume from. If no checkpoint exists, *st is NULL, and training starts from the beginning. */
 dg_err dg_train_find(dg_training *r, char path[4096], dg_st **st, dg_model *model, dg_checkpoint_info *info);
 
 /* Set *others if the dataset differs from the checkpoint's and --allow-data-change is not set. Returns DG_DATA if the

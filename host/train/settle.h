@@ -4,7 +4,7 @@
 
 #include "host/train/train.h"
 
-/* Print automatic values and store them in r->found, r->o and r->config. Requires the device and the dataset. */
+/* Print the automatic values and store them in r->found, r->o and r->config. Requires the device and the dataset. */
 dg_err dg_train_settle(dg_training *r, const dg_model *model);
 
 #endif

@@ -319,7 +319,8 @@ static dg_err close_epoch(dg_training *r)
     return e ? e : save_test(r, epoch); /* last, because dg_save_best would affect dg_checkpoint_too_soon */
 }
 
-/* Write missing outputs of the last epoch, if the previous session ended between its checkpoint and these outputs. */
+/* Write missing outputs of the last epoch, if the previous session ended after the checkpoint and before the
+ * outputs. */
 static void make_up_for_images(dg_training *r)
 {
     const dg_options *o = r->o;

@@ -49,7 +49,7 @@ static int window_for(const dg_room *r, const dg_job *job)
     return job->o.batch * (batches < 1 ? 1 : batches > (size_t)all ? all : (int)batches);
 }
 
-/* The caller checks whether the windows fit. */
+/* The caller checks whether the dataset windows fit in memory. */
 static dg_err build(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *r)
 {
     dg_job_options options = *o;

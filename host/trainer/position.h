@@ -11,7 +11,7 @@ typedef struct {
     int64_t more;   /* number of images to add in dg_position_images after a change of dataset or batch size */
 } dg_position;
 
-/* Returns the number of images that a run has trained on. used: images per epoch. */
+/* Returns the number of images that a run has trained on. `used` is the number of images per epoch. */
 static inline int64_t dg_position_images(const dg_position *p, int used, int batch)
 {
     return (int64_t)(p->epoch * (uint64_t)used + p->batch * (uint64_t)batch) + p->more;

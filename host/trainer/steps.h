@@ -31,7 +31,7 @@ typedef struct {
  * Weights are not initialised. Zero t before the call; close t also after errors, and free the job. */
 dg_err dg_trainer_open(dg_trainer *t, dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b,
                        const uint8_t *pixels, const int32_t *label, int count, bool drop_last, uint64_t seed);
-/* Like dg_trainer_open, for a job that is built. label NULL: labels are 0, 1, ... in turn. */
+/* Like dg_trainer_open, for a job that is built. If `label` is NULL, labels are 0, 1, ... in turn. */
 dg_err dg_trainer_start(dg_trainer *t, dg_job *job, const uint8_t *pixels, const int32_t *label, int count,
                         bool drop_last, uint64_t seed);
 void dg_trainer_close(dg_trainer *t);

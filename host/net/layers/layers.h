@@ -109,7 +109,8 @@ void dg_finish_forward(dg_builder *b, const dg_pass *p, int i, int bias);
 dg_view dg_finish_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, int db, unsigned want, dg_view dx[2]);
 
 /* Append the tangent ops of dg_finish_forward, then the gradient db of the biases (-1: none). The slope op directly
- * follows the convolution, so that both can be fused. `from` is the tangent before these ops, and may equal `out`. */
+ * follows the convolution, so that both can be fused. `from` is the tangent before the appended ops, and may equal
+ * `out`. */
 void dg_finish_tangent(dg_builder *b, const dg_tangent *t, int i, dg_view from, dg_view out, int db);
 dg_view dg_tangent_out(dg_builder *b, const dg_tangent *t, int i);
 

@@ -24,7 +24,8 @@ static int modules(const dg_layer *l)
     return 1;
 }
 
-/* Append an op that resamples x to y. adjoint: y is the gradient of the layer's input, x the gradient of its output. */
+/* Append an op that resamples x to y. With `adjoint`, y is the gradient of the layer's input and x is the gradient of
+ * its output. */
 static void add(dg_builder *b, const dg_pass *p, int i, const char *what, bool adjoint, dg_view y, dg_view x)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
