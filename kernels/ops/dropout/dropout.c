@@ -6,7 +6,7 @@
 
 enum { BLOCKS = 64, PIECE = 4 * BLOCKS };
 
-/* Computes BLOCKS Philox blocks, from block `first` on. c[k][i] is 32-bit word k of block i. */
+/* Computes BLOCKS Philox blocks, from block `first` on. `c[k][i]` is 32-bit word k of block i. */
 static void draw(uint32_t c[restrict 4][BLOCKS], const dg_dropout_args *a, uint64_t first)
 {
     const uint64_t seed = a->state->seed, subsequence = dg_dropout_subsequence(a);

@@ -1,5 +1,5 @@
 /* GAN losses of a few dozen logits per step. One thread adds the terms of the logits in index order, as the CPU does.
- * Grid: one block. Thread: every blockDim'th logit. Shared memory: 4 KB of terms. Registers: 50. Bound by: latency */
+ * Grid: one block. Shared memory: 4 KB of terms. Registers: 50. Bound by: latency */
 #include "kernels/ops/gan_loss/cross_entropy.cuh"
 
 static constexpr int THREADS = 256;
@@ -13,7 +13,7 @@ static __device__ __forceinline__ double share_of(const dg_gan_loss_args &a, dou
     return from_0_to_1((d - a.low) / (1 - a.low));
 }
 
-/* As term_of() of gan_loss.c, which describes `other`, `ours` and `theirs`. */
+/* Like term_of() in gan_loss.c, where `other`, `ours` and `theirs` are described. */
 static __device__ __forceinline__ dg_loss_term term_of(const dg_gan_loss_args &a, double l, double other, double ours,
                                                        double theirs)
 {

@@ -23,8 +23,8 @@ template <class real> static __device__ __forceinline__ real dg_gather_value(uin
     return (real)byte / dev - shift;
 }
 
-/* Returns dg_gather_value(byte, 127.5f, 1.0f), with equal bits but without a division. 1 / 127.5 is 0x1.01010101...p-7.
- * The product of a byte and 0x1.0101p-7 is exact. */
+/* Returns dg_gather_value(byte, 127.5f, 1.0f), with equal bits but without a division. The quotient 1 / 127.5 is
+ * 0x1.01010101...p-7. The product of a byte and 0x1.0101p-7 is exact. */
 static __device__ __forceinline__ float dg_gather_signed_value(uint8_t byte)
 {
     const float n = (float)byte;

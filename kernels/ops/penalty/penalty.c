@@ -1,4 +1,4 @@
-/* Ops of gradient penalties. Threads divide the images, or pieces of images. */
+/* Ops of gradient penalties. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/ops/penalty/penalty.h"
 

@@ -22,7 +22,6 @@ void DG_CPU(dg_conv_fwd_thin)(const dg_conv_args *a);
 size_t DG_CPU(dg_conv_dw_scratch)(const dg_conv_args *a);
 void DG_CPU(dg_conv_dw_direct)(const dg_conv_args *a);
 
-/* Weight gradient for few input channels, called by conv_dw.c. */
 bool DG_CPU(dg_conv_dw_is_thin)(const dg_conv_args *a);
 size_t DG_CPU(dg_conv_dw_thin_scratch)(const dg_conv_args *a);
 void DG_CPU(dg_conv_dw_thin)(const dg_conv_args *a);

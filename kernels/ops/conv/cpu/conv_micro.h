@@ -1,7 +1,7 @@
 /* Product of a tile of A and a tile of B, the inner loop of most CPU convolutions:
  *   c[i][j] = sum over all runs and over k < n of a[k*AK + i] * b[k*BK + j], i < MR, j < NV * DG_LANES.
- * Each sum is one chain of multiply-adds in the order of the runs. dg_micro_sum() splits long chains, because they have
- * several times the error of short chains. The places of the splits depend only on the shape.
+ * Each sum is one chain of multiply-adds in the order of the runs. `dg_micro_sum()` splits long chains, because they
+ * have several times the error of short chains. The places of the splits depend only on the shape.
  *
  * To hide the latency of multiply-adds, a tile needs 8 to 10 independent chains or more. CPUs with 16 registers have
  * tiles of 6 x 2 vectors; CPUs with 32 registers have tiles of 8 x 2 vectors. */
@@ -33,7 +33,6 @@ typedef real dg_vec __attribute__((vector_size(DG_VEC_BYTES), aligned(sizeof(rea
 #endif
 #define DG_INLINE static inline __attribute__((always_inline, unused))
 
-/* Results of at least DG_LARGE bytes are stored by non-temporal stores. A cache line has DG_LINE reals. */
 enum { DG_LARGE = 64 << 20, DG_LINE = 64 / (int)sizeof(real) };
 
 /* True if a result of `count` reals is large and aligned enough for non-temporal stores. `row`: reals per row. */

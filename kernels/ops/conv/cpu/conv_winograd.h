@@ -6,12 +6,14 @@
  * (Barabasz et al. 2020, "Error analysis and improving the accuracy of Winograd convolution"):
  *   F(4,3), n = 6: points a, -a, b, -b, 0 and infinity with a = 3/2 and b = 5/8. The error of F(4,3) is 0.4 times the
  *     error with a = 1 and b = 2. With 32 to 128 channels, the relative error is 5e-7 to 7e-7, and 2e-7 for direct
- * sums. F(4,2), n = 5: points a, -a, b, -b and infinity with a = 5/4 and b = 3/8. The error of F(4,2) is half the error
- * of points 0, 1, -1, 2 and infinity. F(2,2), n = 3: points 0, 1 and infinity, with errors like direct sums. In two
- * dimensions, columns are transformed before rows. A convolution with K = 2S has S x S filters of 2 x 2 taps. Each
- * filter belongs to one phase of the input (forward) or of the output (backward). A convolution with K = 3 and S = 1 is
- * one filter of 3 x 3 taps. Sources: Winograd 1980, "Arithmetic complexity of computations"; Lavin & Gray 2016, "Fast
- * algorithms for convolutional neural networks". */
+ *     sums.
+ *   F(4,2), n = 5: points a, -a, b, -b and infinity with a = 5/4 and b = 3/8. The error of F(4,2) is half the error of
+ *     points 0, 1, -1, 2 and infinity.
+ *   F(2,2), n = 3: points 0, 1 and infinity, with errors like direct sums.
+ * In two dimensions, columns are transformed before rows. A convolution with K = 2S has S x S filters of 2 x 2 taps.
+ * Each filter belongs to one phase of the input (forward) or of the output (backward). A convolution with K = 3 and
+ * S = 1 is one filter of 3 x 3 taps. Sources: Winograd 1980, "Arithmetic complexity of computations"; Lavin & Gray
+ * 2016, "Fast algorithms for convolutional neural networks". */
 #ifndef DG_CONV_WINOGRAD_H
 #define DG_CONV_WINOGRAD_H
 

@@ -125,7 +125,6 @@ DG_BY_VECTORS(back, transform_back, 3)
 DG_BY_VECTORS(back, transform_back, 5)
 DG_BY_VECTORS(back, transform_back, 6)
 
-/* Computes V, the transformed x of a piece, for phases (py, px) with px < S. */
 static void transform_x(const job *j, const piece *p, real *V, int block, int py)
 {
     const dg_conv_args *a = j->a;

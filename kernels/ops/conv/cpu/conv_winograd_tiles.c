@@ -61,7 +61,6 @@ void DG_CPU(dg_winograd_inputs)(const job *j, const piece *p, real *V, int phase
     }
 }
 
-/* Transforms all frequencies of a tile to its m x m outputs, for one vector of channels. */
 DG_INLINE void transform_output(const int n, const real *from, size_t step, dg_vec *out)
 {
     const int m = DG_TILE_OF(n);
@@ -76,7 +75,6 @@ DG_INLINE void transform_output(const int n, const real *from, size_t step, dg_v
     DG_UNROLL for (int i = 0; i < m; i++) dg_wide_output(n, t[i], out + i * m);
 }
 
-/* Stores one vector of channels of a tile that is entirely inside the output. */
 #define OUTPUT(n)                                                                                           \
     static __attribute__((noinline)) void output##n(const real *from, size_t step, real *to, ptrdiff_t row, \
                                                     ptrdiff_t pixel)                                        \

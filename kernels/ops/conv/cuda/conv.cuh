@@ -15,7 +15,7 @@ DG_CONV_VARIANTS(X)
 
 void dg_conv_thin_mma_dw(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream);
 
-/* Launchers of variants mma and wgmma (_wide: warpgroups). _bf16 and _wide have no weight gradient. The parts of a
+/* Launchers of variants mma and wgmma (_wide: warpgroups). `_bf16` and `_wide` have no weight gradient. The parts of a
  * split sum are consecutive in `out`. */
 void dg_conv_mma_bf16(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 void dg_conv_mma_wide(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);

@@ -1,5 +1,5 @@
-/* Variant gemv, for the last layer of D: y is one pixel with at most 4 channels. Each direction is a product of a
- * matrix and a few vectors. Index k runs over the values of an image, whose number is a multiple of 4.
+/* Variant gemv, for the last layer of D: y is one pixel with at most 4 channels. Index k runs over the values of an
+ * image, whose number is a multiple of 4.
  * Forward: y[n,co] = sum over k of x[n,k] w[co,k]; a block computes an image.
  * Data gradient: x[n,k] = sum over co of y[n,co] w[co,k]; a thread computes 4 values of an image.
  * Weight gradient: w[co,k] = sum over n of y[n,co] x[n,k]; a warp sums 128 weights over every eighth image.

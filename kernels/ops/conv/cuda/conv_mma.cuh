@@ -1,6 +1,6 @@
 /* Code shared by the three directions of the 4x4 convolution with stride 2 and pad 1 on tensor cores. Terms:
  * Cell: 8x8 positions of y, or 4x4 positions in small maps.
- * Piece: 64 positions (one cell, or four small cells), which are the rows of a warp's product.
+ * Piece: 64 positions, which are the rows of a warp's product. A piece is one 8x8 cell or four 4x4 cells.
  * Patch: the values of x that a piece reads, with a border. In the data gradient, a patch has values of y.
  * Chunk: the channels that one buffer of shared memory holds. In the weight gradient, a chunk is a piece.
  * Unit: 16 bytes, adjacent rounded channels of one position.
@@ -33,8 +33,8 @@ static __device__ __forceinline__ dg_cell dg_cell_of(int number, int side, int r
     return {line / down, line % down * side, (number - line * across) * side};
 }
 
-/* Cell, row and column of position p of a piece. In small maps, eight consecutive positions are one row of each of two
- * cells. */
+/* Maps position p of a piece to a cell, a row and a column. In small maps, eight consecutive positions are one row of
+ * each of two cells. */
 template <bool SMALL> struct dg_row_tile {
     static constexpr int side = SMALL ? 4 : 8, cells = SMALL ? 4 : 1;
     static __device__ __forceinline__ int cell(int p) { return SMALL ? (p >> 2 & 1) + (p >> 5 & 1) * 2 : 0; }
@@ -82,8 +82,8 @@ template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
     }
 };
 
-/* Plane and position of unit i of an operand. Thread i (modulo the block size) loads unit i. Eight consecutive units
- * are 4 positions of 2 planes. */
+/* Return the plane and the position of unit i of an operand. Thread i (modulo the block size) loads unit i. Eight
+ * consecutive units are 4 positions of 2 planes. */
 template <int PLANES> static __device__ __forceinline__ int dg_unit_plane(int i)
 {
     return i % 2 + i / 8 % (PLANES / 2) * 2;
@@ -211,7 +211,6 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
         keeps = blockIdx.y < 32 ? share << blockIdx.y : 0;
     }
     __device__ __forceinline__ void next_chunk() { keeps = keeps >> GROUPS | keeps << (32 - GROUPS); }
-    /* True if this warp has no value j to load. */
     static __device__ __forceinline__ bool is_idle(int j)
     {
         const int threads = dg_div_up(2 * all - j * NT, 32) * 32;
@@ -326,7 +325,6 @@ template <class Job, class G> struct dg_weights {
     {
         if (rounded) copy_step<false>(chunk, g, ahead, chunks);
     }
-    /* Waits for all weight copies except those of the last LATER steps. */
     template <int LATER = ahead - 1> static __device__ __forceinline__ void arrive()
     {
         if (rounded) cp_async_wait<LATER>();
@@ -346,10 +344,9 @@ template <class Job, class G> struct dg_weights {
     }
 };
 
-/* Main loop of forward passes and data gradients. A step multiplies one group of taps of a chunk. `fetch()` loads
- * values to registers; `store()` writes them to shared memory. `copy()` starts asynchronous copies of weights;
- * `arrive()` waits for them. Loads are issued two steps ahead, before a barrier, so that the compiler cannot delay
- * them. */
+/* Main loop of forward passes and data gradients. `fetch()` loads values to registers; `store()` writes them to shared
+ * memory. `copy()` starts asynchronous copies of weights; `arrive()` waits for them. Loads are issued two steps ahead,
+ * before a barrier, so that the compiler cannot delay them. */
 template <class Job> static __device__ __forceinline__ void dg_mma_run(Job &job, int chunks)
 {
     job.first(chunks);

@@ -1,8 +1,7 @@
 /* Weight gradient on tensor cores, with M = Co, N = 16 taps x 16 channels of x, K = positions of y. A step multiplies
  * one piece. A warp sums two taps; each tap reads the patch of x at its own offset. Operands are read by columns
  * (mma.cuh). In shared memory, y has layout [plane of Co][position]. Odd planes store position p at index p ^ 4, to
- * avoid bank conflicts. Unfused kernels round the values that they load (conv_mma_dw_plain.cuh). Fused updates copy
- * rounded values. */
+ * avoid bank conflicts. */
 #ifndef DG_CONV_MMA_DW_CUH
 #define DG_CONV_MMA_DW_CUH
 
@@ -68,7 +67,6 @@ template <class G> struct dg_dw_products {
                    ? row | col << 5 | number << 10 | (plane * P::plane + P::at(number, row, col)) << unit_bit
                    : -1;
     }
-    /* Returns the position of this thread's value j of y within the piece. */
     static __device__ __forceinline__ int position(int j)
     {
         return dg_unit_position<G::y_planes>((int)threadIdx.x + j * G::NT);

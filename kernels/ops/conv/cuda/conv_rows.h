@@ -8,7 +8,7 @@
 #include "core/plan/work.h"
 #include "kernels/ops/conv/variants.h"
 
-/* The functions dg_conv_check...() return NULL, or the reason for a rejection. dg_conv_check() requires fp32, 16-byte
+/* The functions dg_conv_check...() return NULL, or the reason for a rejection. `dg_conv_check()` requires fp32, 16-byte
  * aligned operands, and indices that fit an int. The indices of tiles that extend past the batch must also fit an
  * int. */
 const char *dg_conv_check(const dg_op *op, const dg_tune *t, dg_type real);
@@ -36,7 +36,8 @@ typedef struct {
 } dg_conv_product;
 dg_conv_product dg_conv_product_of(dg_op_kind kind, const dg_conv_args *a);
 
-/* dg_conv_scratch() returns the bytes for the parts of a split sum. dg_conv_work() counts the cost of adding them. */
+/* `dg_conv_scratch()` returns the bytes for the parts of a split sum. `dg_conv_work()` counts the cost of adding
+ * them. */
 size_t dg_conv_scratch(const dg_op *op, dg_type real);
 void dg_conv_work(const dg_op *op, dg_type real, dg_work *w);
 

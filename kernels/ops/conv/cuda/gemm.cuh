@@ -1,5 +1,5 @@
 /* Inner loop of the tiled convolutions: a block's tile of C = A * B in fp32. Asynchronous copies load operands to
- * shared memory stages - 1 steps ahead. A thread keeps TM x TN results in registers.
+ * shared memory stages - 1 steps ahead.
  *
  * An operand has the same innermost dimension in shared and global memory, so that every copy has 16 bytes. An operand
  * stored by rows has layout [BM][BK + 4]. Neighbouring threads read neighbouring rows, 20 words apart, without bank
@@ -27,8 +27,7 @@ template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
 template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS> struct dg_gemm {
     static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_;
     static constexpr int NT = (BM / TM) * (BN / TN);
-    /* KS values of k are multiplied per iteration. UNROLL is the unroll factor of the loop over k. Larger values spill
-     * registers. */
+    /* Larger values of KS and UNROLL spill registers. */
     static constexpr int KS = TM * TN >= 64 && A_ROWS != B_ROWS ? 2 : 4, UNROLL = TM * TN <= 16 ? BK / KS : 1;
     typedef dg_side<BM, TM, BK, A_ROWS> A;
     typedef dg_side<BN, TN, BK, B_ROWS> B;

@@ -2,9 +2,9 @@
  * 1, the data gradient is a forward pass with reversed taps and transposed weights. Template parameter G: a
  * dg_odd_tile.
  *
- * If K = 3, cells are 4x4 in all maps, because such cells waste the least work in maps of 7x7 or 14x14. Weights are
- * loaded in groups of three taps. If K = 1, a piece is 64 consecutive positions, which may span rows and images. A step
- * multiplies up to four pairs of planes. With a stride, the data gradient also writes the zeros between pixels.
+ * If K = 3, cells are 4x4 in all maps, because such cells waste the least work in maps of 7x7 or 14x14. If K = 1, a
+ * piece is 64 consecutive positions, which may span rows and images. With a stride, the data gradient also writes the
+ * zeros between pixels.
  * Tile: 128 positions x 64 channels (K = 3), or 128 positions x 128 channels (K = 1).
  * Shared memory: 34 KB (K = 3) or 70 KB (K = 1).
  * Registers: 176 to 196.
