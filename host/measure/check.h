@@ -16,9 +16,9 @@ typedef struct {
  * reference's operands are copied to the other backend, so that errors do not accumulate. A sum of n products a b may
  * differ by 8 sqrt(n) eps times the sum of |a||b|, plus the rounding error of operands in bf16 or fp16. Outputs of ops
  * without products may differ by a few eps times the sum of the magnitudes that the op adds. `to` receives one line per
- * op; NULL: no lines. Returns DG_FAILED at the first op beyond its limit. The jobs must agree in model, options,
- * weights, step state, data, permutation and floating-point type. The reference backend must compute convolutions as
- * direct sums. */
+ * op, or is NULL. Returns DG_FAILED at the first op beyond its limit. The jobs must agree in model, options, weights,
+ * step state, data, permutation and floating-point type. The reference backend must compute convolutions as direct
+ * sums. */
 dg_err dg_check_plan(dg_job *reference, dg_job *other, const char *plan, FILE *to, dg_check_result *result);
 
 /* Compare two implementations of a plan's op on the present values in the job's memory. Set *worst to the largest ratio

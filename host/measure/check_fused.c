@@ -141,7 +141,7 @@ static dg_err compare(const sides *s, const dg_launch *l, const dg_op *fused, do
     return e;
 }
 
-/* True if the launch reads a gradient that an earlier launch rounded and hand_over rounded again. */
+/* True if the launch reads a gradient that an earlier launch rounded and that hand_over rounded again. */
 static bool reads_rounded_twice(const dg_plan *fused, const dg_launch *l)
 {
     for (int i = l->first; i < l->first + l->count; i++)

@@ -17,7 +17,8 @@ typedef struct {
 typedef struct {
     int value[DG_LAYER_PARAMETERS], grad[DG_LAYER_PARAMETERS];
     int moment1[DG_LAYER_PARAMETERS], moment2[DG_LAYER_PARAMETERS];
-    int average[DG_LAYER_PARAMETERS]; /* averaged weights (EMA), or running statistics for averaged weights */
+    int average[DG_LAYER_PARAMETERS]; /* rows of averaged weights (EMA), or of running statistics for averaged weights
+                                       */
 } dg_layer_rows;
 
 /* Tensors of one layer, for its backward pass. */
@@ -33,7 +34,7 @@ typedef struct {
     int groups;             /* the batch has equal parts with separate batch statistics */
     bool frozen;            /* evaluation mode: batch norm reads its running statistics */
     int order;              /* index of the pass in the step, for random numbers; pass 0 updates spectral norm */
-    const double *momentum; /* momentum of running statistics; NULL: PyTorch's default, 0.1 */
+    const double *momentum; /* momentum of running statistics, or NULL for PyTorch's default 0.1 */
     const char *suffix;
     dg_view in;
     dg_view target; /* output of the last layer; row -1: dg_forward allocates a row */
@@ -78,7 +79,7 @@ dg_view dg_tangent_pass(dg_builder *b, dg_tangent *t, dg_view v);
 /* Returns DG_USAGE if a layer has no tangent: batch norm, max pooling, or an activation with a curve. */
 dg_err dg_net_check_tangent(const dg_model *m, int net);
 
-/* Returns DG_USAGE if no layer reads the output of a layer before the last. */
+/* Returns DG_USAGE if a layer other than the last has an output that no layer reads. */
 dg_err dg_net_check_backward(const dg_model *m, int net);
 
 /* Returns DG_USAGE if a weight tensor, or an activation for batch size `images`, has more than DG_TENSOR_VALUES

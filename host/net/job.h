@@ -35,7 +35,7 @@ struct dg_job_options {
     bool flip;
     dg_optimizer optimizer;
     double beta1, beta2, eps; /* beta1 and beta2: read by Adam; eps: read by all optimizers except SGD */
-    double momentum, rho;     /* SGD; Adadelta */
+    double momentum, rho;     /* momentum: SGD; rho: Adadelta */
     double decay;             /* weight decay (L2), added to the gradient; not with Adam */
     double accumulator;       /* for Adagrad: initial value of the sums of squared gradients */
     bool nesterov;
@@ -47,7 +47,7 @@ struct dg_job_options {
     int augment;
     double augment_p;                         /* probability of each augmentation */
     double schedule;                          /* length of the cosine schedule in images; 0: no schedule */
-    double lr_end, beta2_end, r1_end, r2_end; /* at the end of the schedule (0: constant); lr_end is a factor */
+    double lr_end, beta2_end, r1_end, r2_end; /* values at the end of the schedule (0: constant); lr_end is a factor */
     dg_start start;
     double start_sigma, start_bias;
     dg_input_data input;
@@ -168,8 +168,8 @@ dg_err dg_job_put_input(dg_job *job, dg_plan_role plan, size_t first, const doub
 dg_err dg_job_generate(dg_job *job, const float *in, int n, uint8_t *pixels, double *x);
 
 /* Run plan "test" on n records in batches. Outputs are (n, classes) probabilities `p`, (n) losses `each`, and (n,
- * dg_job_hidden) inputs `hidden` of the last layer. `each` and `hidden` may be NULL; `hidden` must be NULL if the job
- * trains. */
+ * dg_job_hidden) inputs `hidden` of the last layer. `each` and `hidden` may be NULL. If the job trains, `hidden` must
+ * be NULL. */
 dg_err dg_job_test(dg_job *job, const uint8_t *records, int n, double *p, double *each, double *hidden);
 dg_shape dg_job_hidden(const dg_job *job);
 int dg_job_classes(const dg_job *job);

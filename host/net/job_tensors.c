@@ -1,4 +1,4 @@
-/* Tensors of a job: PyTorch's layout, and weight initialisation. */
+/* Converts a job's tensors to and from PyTorch's layout, and initialises weights. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ dg_err dg_job_write(dg_job *job, const dg_job_tensor *t, int row, dg_type type, 
     return e;
 }
 
-/* Distribution of initial weights: N(mean, sigma^2), or uniform within mean +- `within`. */
+/* Distribution of initial weights, N(mean, sigma^2) or uniform within mean +- `within`. */
 typedef struct {
     double mean, sigma, within;
 } distribution;

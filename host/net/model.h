@@ -17,9 +17,9 @@ typedef enum {
 #undef X
 } dg_norm;
 
-/* Initial weights of a layer. OPTION: option --start. GAIN: biases 0 and weights N(0, gain^2 / n), where n is the
- * number of products per output. With GAIN, activations relu and leaky multiply the variance by 2 / (1 + slope^2).
- * ZERO: all 0. */
+/* Initial weights of a layer. OPTION: option --start. With GAIN, biases are 0 and weights are N(0, gain^2 / n) for n
+ * products per output. With GAIN, activations relu and leaky multiply the variance by 2 / (1 + slope^2). ZERO: all
+ * 0. */
 #define DG_LAYER_STARTS(X) X(OPTION, "option") X(GAIN, "gain") X(ZERO, "zero")
 typedef enum {
 #define X(NAME, word) DG_LAYER_START_##NAME,
@@ -98,7 +98,7 @@ static inline dg_shape dg_net_input(const dg_model *m, const dg_net *n)
 }
 
 /* Write a stock DCGAN as model text to out (DG_MODEL_TEXT_MAX bytes). The layers of G have ngf * 2^depth ... ngf
- * filters; D mirrors G. The image size is F * 2^k, where F is the first kernel size of G, 4 to 7. */
+ * filters, and D mirrors G. The image size is F * 2^k, where F is the first kernel size of G, 4 to 7. */
 dg_err dg_model_stock(char *out, const char *name, int size, int channels, int latent, int ngf, int ndf);
 
 /* Write the model text of family bilinear, residual or r3gan to out (DG_MODEL_TEXT_MAX bytes), with the image sizes of
@@ -110,7 +110,7 @@ bool dg_model_family(char *out, const char *family, const char *name, int size, 
  * has no norm to remove, or the text is too long. */
 dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char out[DG_MODEL_TEXT_MAX]);
 
-/* Returns the name suffix of models with this norm in D, such as "-spectral"; NULL: no suffix. */
+/* Returns the name suffix of models with this norm in D, such as "-spectral", or NULL without a suffix. */
 const char *dg_model_norm_suffix(dg_norm norm);
 
 /* Write the model text of a classifier with `classes` classes. Returns DG_USAGE if the model is not a classifier or the

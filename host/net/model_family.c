@@ -1,5 +1,5 @@
 /* Model texts of the built-in GANs without norm: bilinear, residual and r3gan. The first map of G has F x F pixels, F =
- * 4 to 7. Each stage of G doubles the side; D mirrors G. */
+ * 4 to 7. Each stage of G doubles the side of the map, and D mirrors G. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

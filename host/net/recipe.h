@@ -26,7 +26,7 @@ typedef struct {
     dg_metric_kind kind;
     dg_metric_over over;
     const char *label, *brief; /* long and short label on the progress line; "/": print /VALUE after the previous value;
-                                  NULL: hidden (label) or like label (brief) */
+                                  NULL: hidden, or (brief) like `label` */
     int plot;                  /* plot in curves.png: index into dg_recipe.plot */
     const char *legend;
     const char *title; /* title of the metric's plot in `dcgan curves`, or NULL */
@@ -54,7 +54,7 @@ struct dg_recipe {
     /* Returns DG_USAGE if the recipe cannot train this model with options o; o NULL: with any options. */
     dg_err (*check)(const dg_model *m, const dg_job_options *o);
     void (*build)(dg_job *job);
-    /* Draw the inputs of sample number `image` for plan "sample"; NULL: no sampling. */
+    /* Draw the inputs of sample number `image` for plan "sample". The member is NULL if the recipe has no samples. */
     void (*sample)(float *in, int values, uint64_t seed, uint64_t image);
 };
 

@@ -68,10 +68,10 @@ const dg_option *dg_option_find(const char *name);
 const char *dg_option_alias(const dg_option *t);
 /* Returns NULL without a default, such as the model of import and eval. */
 const char *dg_option_preset(const dg_option *t, dg_command command);
-/* Returns the name of the command's option that is most similar to `name`; NULL: no similar name. */
+/* Returns the name of the command's option that is most similar to `name`, or NULL. */
 const char *dg_option_nearest(const char *name, dg_command command);
 const char *dg_command_nearest(const char *name);
-/* Returns why dcgan lacks an option of other GAN trainers; NULL: unknown option. */
+/* Returns why dcgan lacks an option of other GAN trainers, or NULL for an unknown option. */
 const char *dg_option_absent(const char *name);
 /* If the distance between name and typed is below *nearest, store name in *best and the distance in *nearest. */
 void dg_name_nearer(const char *name, const char *typed, const char **best, int *nearest);

@@ -37,8 +37,8 @@ typedef struct {
 
     int batches;
     uint64_t first_step;
-    dg_position given; /* after the last launched step */
-    dg_position read;  /* after the last step with logged metrics */
+    dg_position given; /* position after the last launched step */
+    dg_position read;  /* position after the last step with logged metrics */
     dg_epoch_metrics epoch;
     double previewed;
     double epoch_began, started,

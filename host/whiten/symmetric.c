@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PANEL = 256 }; /* rows per product, which omits columns after its last diagonal element */
+enum { PANEL = 256 }; /* rows per product; columns after the last row's diagonal element are omitted */
 
 static int panels(int n) { return (n + PANEL - 1) / PANEL; }
 static int panel_rows(int n, int i) { return n - i * PANEL < PANEL ? n - i * PANEL : PANEL; }
