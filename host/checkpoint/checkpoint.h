@@ -20,7 +20,7 @@ typedef struct {
     dg_input_data input;
 } dg_checkpoint_info;
 
-/* A copy of the training state. Another thread can write it while training continues. */
+/* A copy of the training state, which another thread can write while training continues. */
 typedef struct dg_snapshot dg_snapshot;
 size_t dg_snapshot_bytes(const dg_job *job);
 dg_err dg_snapshot_take(dg_job *job, const dg_checkpoint_info *info, dg_snapshot **out);

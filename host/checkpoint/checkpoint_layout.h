@@ -1,4 +1,4 @@
-/* Names, shapes and metadata of the tensors in a model's checkpoint. */
+/* Lists names, shapes and metadata of the tensors in a checkpoint. */
 #ifndef DG_CHECKPOINT_LAYOUT_H
 #define DG_CHECKPOINT_LAYOUT_H
 
@@ -18,9 +18,9 @@ typedef struct {
 
 enum { DG_CK_MOST = 2 * DG_MAX_LAYERS * DG_LAYER_PARAMETERS + 2 };
 
-/* List the tensors of a model's networks in the order of checkpoint files. */
+/* List a model's tensors in the order of checkpoint files. */
 int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST]);
-/* List the weight and bias of the model's ZCA whitening. Returns 2, or 0 without whitening. */
+/* List the weight and bias of the model's ZCA whitening. Returns the number of tensors. */
 int dg_ck_input(const dg_model *model, dg_ck_tensor out[2]);
 
 /* Sets *full to true for a checkpoint, or to false for an exported network. Other files are errors. */
@@ -32,9 +32,9 @@ bool dg_ck_exported(const char *format);
 /* Read the optimizer from the metadata of st. The default is Adam. Returns DG_IO for an unknown optimizer. */
 dg_err dg_ck_optimizer(const dg_st *st, const char *path, dg_optimizer *out);
 
-/* Check that st has exactly the model's tensors, with the right types and shapes. Values are checked if they were
- * read. If `full` is true, st must have optimizer moments, and all tensors must have type `type`. If `full` is
- * false, the discriminator, num_batches_tracked and the name prefix "G." may be missing. */
+/* Check that st has exactly the model's tensors, with the right types and shapes. If the values of st were read,
+ * check them, too. If `full` is true, st must have optimizer moments, and all tensors must have type `type`. If
+ * `full` is false, the discriminator, num_batches_tracked and the name prefix "G." may be missing. */
 dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, bool full, dg_type type);
 
 /* Check that the header of st fits the model, then read and check the values. */
@@ -52,24 +52,27 @@ dg_err dg_ck_read_input(const dg_st *st, const char *path, const dg_model *m, dg
 /* Get the ZCA whitening. The values of st must have been read. No-op for a model without whitening. */
 dg_err dg_ck_read_whitening(const dg_st *st, const dg_model *m, dg_whitening **out);
 
-/* Returns DG_IO unless `classes` has one line per class of the classifier. NULL has no lines. */
+/* Returns DG_IO unless `classes` has one line per class of the classifier. */
 dg_err dg_ck_check_names(const char *path, const dg_model *m, const char *classes);
 
 /* Copy the values of st into job. dg_ck_check must have accepted st. */
 dg_err dg_ck_put(const dg_st *st, const char *path, dg_job *job, bool moments);
 
-/* Get the model from the metadata of st. Without metadata, derive it from the tensor shapes of a DCGAN generator. */
+/* Get the model from the metadata of st. Without metadata, derive the model from the tensor shapes of a DCGAN
+ * generator. */
 dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model);
 
 /* Convert any bytes to UTF-8 and back, because safetensors metadata must be UTF-8. Invalid bytes become U+F780 to
- * U+F7FF (private use). Such characters in the original are escaped. Both functions return malloc'd text or NULL. */
+ * U+F7FF (private use). These code points in the original text are escaped. Both functions return malloc'd text or
+ * NULL. */
 char *dg_text_to_utf8(const char *text);
 char *dg_text_from_utf8(const char *text);
 
 /* Write a network in evaluation mode as an ONNX file. A generator maps "z" (N, latent, 1, 1) to images (N, channels,
- * size, size) with values from -1 to 1. A discriminator maps such images to "logit". A classifier maps "pixels" (N,
- * channels, size, size) from 0 to 255 to "logits" (N, classes). The classifier normalises its pixels. tensor: the
- * network's tensors in the order of dg_ck_layout, with PyTorch's names. */
+ * size, size) with values from -1 to 1. A discriminator maps images with values from -1 to 1 to "logit". A
+ * classifier maps "pixels" (N, channels, size, size) with values from 0 to 255 to "logits" (N, classes). The
+ * classifier normalises its pixels. tensor: the network's tensors in the order of dg_ck_layout, with PyTorch's
+ * names. */
 dg_err dg_onnx_network(const char *path, const dg_model *m, int net, const dg_input_data *input,
                        const dg_st_tensor *tensor, const dg_st_meta *meta, int metas);
 

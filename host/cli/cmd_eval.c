@@ -70,7 +70,8 @@ static void list(char *out, size_t size, const origin *o, int n)
     if (n > SHOWN && at < size) snprintf(out + at, size - at, "; further checkpoints: %d", n - SHOWN);
 }
 
-/* Returns DG_DATA if the images have several origins. With `force`, it only warns. All unknown origins count as one. */
+/* Returns DG_DATA if the images have several origins. With `force`, several origins only cause a warning. All
+ * unknown origins count as one. */
 static dg_err check_origins(const char *dir, const dg_dataset *d, bool force)
 {
     char all[SHOWN * (ROOM + 20) + 40];
@@ -102,7 +103,7 @@ enum { COUNT = 5000, MEASURES = 24 };
 
 typedef struct {
     dg_options o;
-    dg_generator *generator; /* NULL if the samples are read from a folder */
+    dg_generator *generator; /* generator of the samples, or NULL if a folder has the samples */
     dg_labeller *labeller;
     dg_model *named;
     dg_backend *backend;
@@ -179,7 +180,7 @@ static dg_err load(const job *j, const char *dir, bool made, dg_dataset *out)
     return e;
 }
 
-/* The baseline compares two halves of the real images, so it limits the number of samples to one half. */
+/* The baseline compares two halves of the real images, so at most half as many samples are compared. */
 static dg_err settle_count(job *j)
 {
     const dg_options *o = &j->o;

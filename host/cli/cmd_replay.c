@@ -30,7 +30,7 @@ static void show(void *context, const char *name, double difference, const char 
     }
 }
 
-/* Print the losses of both runs as JSON for tools/pytorch/drift.py. */
+/* Print the losses of the recorded and of the repeated run as JSON for tools/pytorch/drift.py. */
 static void print_losses(FILE *to, const dg_oracle *o, const dg_metrics *m, int steps)
 {
     const dg_recipe *r = dg_recipe_find(&o->model);

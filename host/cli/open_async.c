@@ -15,7 +15,7 @@ struct dg_opening {
     atomic_bool failed;
     /* result of the thread, valid after pthread_join */
     dg_err error;
-    /* NULL after an error or without a GPU: the main thread opens the CPU backend to use its own OpenMP team */
+    /* the opened GPU, or NULL; the main thread opens the CPU backend, which uses the main thread's OpenMP team */
     dg_backend *backend;
     /* error message of the thread, or the reason why no GPU is used */
     char message[1024];

@@ -9,7 +9,7 @@ typedef struct dg_opening dg_opening;
 /* Call dg_opening_finish even after an error. */
 dg_err dg_opening_start(const dg_options *o, dg_opening **out);
 
-/* True if opening the backend has failed already; thread-safe. */
+/* Thread-safe. True if opening the backend has failed already. */
 bool dg_opening_failed(void *opening);
 
 /* Wait until the backend is open, and set *opening to NULL. No-op if *opening is NULL. */

@@ -1,4 +1,4 @@
-/* The images of a folder as one array of uint8 in memory: (count, size, size, channels). */
+/* Stores the images of a folder as one array of uint8 in memory: (count, size, size, channels). */
 #ifndef DG_DATASET_H
 #define DG_DATASET_H
 
@@ -18,7 +18,7 @@ typedef struct {
     bool list_first;      /* unreadable folders are an error of dg_dataset_judge instead of dg_dataset_read */
     bool take_made;       /* include single images that dcgan generated, but no grids and curves */
     int least;            /* fewer valid training images than `least` are an error (DG_DATA) */
-    int limit;            /* max number of training images and of test images; 0: no limit */
+    int limit;            /* max number of training images and of test images, or 0 for no limit */
     bool fixed_shape;     /* the model fixes size and channels, so printed advice suggests no other values */
     bool labelled;        /* load classes and test images in addition to training images */
     const char *test;     /* folder of test images, or a share of each class, such as "0.5"; may be NULL */
@@ -27,8 +27,8 @@ typedef struct {
     const char *cache;               /* path of the cache file for decoded images, or NULL */
     const char *skipped;             /* path of the list of skipped files, skipped.txt, or NULL */
     const dg_directory *skipped_dir; /* open directory for writing skipped.txt, or NULL */
-    uint64_t known;                  /* fingerprint of a resumed run's dataset, or 0. If the loaded dataset differs,
-                                        skipped.txt is written only if dg_dataset_unread() is true */
+    uint64_t known; /* fingerprint of a resumed run's dataset, or 0. If the loaded dataset differs, skipped.txt is
+                       written only if dg_dataset_unread() is true */
     void (*progress)(void *context, long done, long total); /* progress callback, called by one thread, or NULL */
     void *context;
     volatile sig_atomic_t *stop;
@@ -61,10 +61,10 @@ typedef struct {
     int train;      /* images 0 ... train - 1 are training images, the others are test images */
     int usable;     /* number of valid images, including images that the options leave out */
     int aside;      /* number of test images that are not loaded without the option `labelled` */
-    int32_t *label; /* class index of each image; NULL without classes */
+    int32_t *label; /* class index of each image, or NULL without classes */
     int classes;
     char **class_name;
-    char *unclassified; /* reason why folders or labels define no classes; NULL without folders and labels */
+    char *unclassified; /* reason why folders or labels define no classes, or NULL without folders and labels */
 } dg_dataset;
 
 /* Load a folder of IDX files (MNIST), CIFAR .bin files or images, detected from its contents. A folder of images is

@@ -12,7 +12,7 @@
 enum { DG_FILES_MAX = 16 << 20, DG_DEPTH_MAX = 64 };
 
 typedef struct {
-    int fd; /* -1 for a zip file */
+    int fd; /* descriptor of the folder, or -1 for a zip file */
     dg_zip *zip;
 } dg_folder;
 
@@ -42,7 +42,8 @@ dg_err dg_scan_skip(dg_scan *s, const char *name, int how, const char *reason);
 bool dg_named_like_a_image(const char *name);
 void dg_scan_sort_skips(dg_scan *s);
 
-/* Number of files that stayed unreadable after retries. If too many did, no further file is retried. */
+/* Number of files that stayed unreadable after retries. If too many files stay unreadable, no further file is
+ * retried. */
 typedef atomic_int dg_lost;
 /* Called after a failed read. Returns false if a retry is useless, otherwise sleeps and returns true. tries: retries
  * so far. */
@@ -66,10 +67,10 @@ void dg_close_folder(dg_folder *folder);
 int dg_dataset_threads(const dg_dataset_options *o);
 dg_err dg_dataset_pixels(const dg_dataset_options *o, long images, uint8_t **out);
 dg_err dg_dataset_lists(dg_dataset *out, long images);
-/* True if skipped.txt must be rewritten with the skipped files of d. Otherwise, an existing file stays unchanged. */
+/* True if skipped.txt must be rewritten with the skipped files of d. */
 bool dg_dataset_lists_skips(const dg_dataset_options *o, const dg_dataset *d);
 
-/* Names of folders for test images, in order of preference; NULL-terminated. */
+/* NULL-terminated names of folders for test images, in order of preference. */
 extern const char *const dg_test_names[];
 /* Set labels, training set and test set from the folders of the images, if there are folders. */
 dg_err dg_label_by_folder(const dg_dataset_options *o, dg_dataset *d);
@@ -94,7 +95,7 @@ void dg_warn_folders(const dg_dataset_options *o, const dg_skip *skip, long skip
 char *dg_bad_advice(const dg_dataset *d, char *out, size_t size);
 #define DG_LINK_TO_FOLDER "a symbolic link to a folder (these are not followed)"
 
-uint64_t dg_hash(uint64_t h, const void *data, size_t bytes); /* FNV-1a hash; the first call needs h = DG_HASH */
+uint64_t dg_hash(uint64_t h, const void *data, size_t bytes); /* h: DG_HASH or the previous FNV-1a hash */
 #define DG_HASH 0xcbf29ce484222325u
 
 /* The cache keys are hashes of the settings and of each file's name, size and mtime. The key `files` covers all

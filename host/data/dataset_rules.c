@@ -1,4 +1,4 @@
-/* Limits for the number of unusable images, and the error messages about unusable images. */
+/* Defines limits and error messages for unusable images. */
 #include "host/data/dataset_internal.h"
 #include "core/base/plural.h"
 #include "core/base/shell.h"
@@ -180,7 +180,7 @@ static bool has_any(const char *text, const char *const *words)
     return false;
 }
 
-/* The words come from messages of the image decoders and of dg_file_whole(). */
+/* Find the cause by words in the messages of the image decoders and of dg_file_whole(). */
 static cause cause_of(const char *reason)
 {
     static const char refused[] = "cannot be read: ";

@@ -190,7 +190,7 @@ static dg_err link_to(walk *w, int parent, const char *base, const char *path)
     return dg_scan_skip(w->to, path, 0, reason);
 }
 
-/* path: buffer of DG_PATH_BYTES bytes. Its first `length` bytes are the parent folder's path with '/'. */
+/* path: buffer of DG_PATH_BYTES bytes, of which the first `length` bytes are the parent folder's path with '/'. */
 static dg_err visit(walk *w, int parent, const struct dirent *entry, char *path, size_t length, int depth)
 {
     const char *base = entry->d_name;

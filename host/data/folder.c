@@ -194,7 +194,7 @@ static dg_err collect_skips(job *j, dg_scan *s, dg_dataset *out)
 
 static int by_name(const void *name, const void *file) { return strcmp(name, ((const dg_file *)file)->name); }
 
-/* The cache stores only decoding errors. Other skipped files are found by reading the folder again. */
+/* The cache stores only decoding errors, so reading the folder again finds the other skipped files. */
 static dg_err recall_failures(job *j, dg_scan *s, dg_dataset *out)
 {
     for (int i = 0; i < out->skips; i++) {
@@ -230,8 +230,8 @@ static bool any_unread(const dg_dataset *d)
     return false;
 }
 
-/* True if listing the folder again gives the same cache key. Otherwise, a file may have changed before it was
- * decoded, so the images must not be cached. */
+/* True if listing the folder again gives the same cache key. A file that changed before it was decoded must not be
+ * cached. */
 static bool is_unchanged(const job *j, uint64_t files)
 {
     dg_scan now;

@@ -1,5 +1,5 @@
 /* Reads IDX files of bytes (MNIST, yann.lecun.com). An IDX file begins with two zero bytes, a type (8: unsigned
- * bytes) and the number of dimensions. Each dimension follows (4 bytes big-endian), then the values. */
+ * bytes) and the number of dimensions. The dimensions (4 bytes each, big-endian) and the values follow. */
 #include "core/base/bytes.h"
 #include "host/data/records_internal.h"
 #include "host/files/made.h"

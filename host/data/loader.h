@@ -1,7 +1,8 @@
 /* Copies the training images to the device in the order of training. If the dataset fits into device memory, it is
- * copied once, and each epoch copies only a permutation. Otherwise, device memory has two windows, which are buffers
- * for images. Steps read images from one window while the host fills the other window with images of later steps.
- * Before each step, the host gathers some images in pinned memory. They are copied to the device during the step. */
+ * copied once, and each epoch copies only a permutation. For a larger dataset, device memory has two windows, which
+ * are buffers for images. Steps read images from one window while the host fills the other window with images of
+ * later steps. Before each step, the host gathers some images in pinned memory, which are copied to the device
+ * during the step. */
 #ifndef DG_LOADER_H
 #define DG_LOADER_H
 

@@ -1,4 +1,4 @@
-/* The image sizes of the built-in networks, which are 4, 5, 6 or 7 times a power of two. */
+/* The image sizes of built-in networks are 4, 5, 6 or 7 times a power of two. */
 #ifndef DG_SIDES_H
 #define DG_SIDES_H
 

@@ -10,7 +10,7 @@
 
 typedef struct dg_zip dg_zip;
 
-/* A file in a zip file; its path has no empty components and no "..". */
+/* The path of a file in a zip file has no empty components and no "..". */
 typedef struct {
     char *name;
     uint64_t index, bytes; /* index in the zip file; unpacked size in the central directory */

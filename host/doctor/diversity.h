@@ -1,4 +1,5 @@
-/* Diversity of the samples in a grid, relative to real images. The grid's PNG stores it as text chunk Diversity. */
+/* Computes the diversity of the samples in a grid relative to real images. The grid's PNG stores this number as text
+ * chunk Diversity. */
 #ifndef DG_DIVERSITY_H
 #define DG_DIVERSITY_H
 

@@ -47,7 +47,7 @@ enum { DG_DOCTOR_RULES = 9 };
 typedef struct {
     const dg_doctor_rule *rule;
     uint64_t epoch, step;
-    uint64_t end_epoch, end_step; /* 0 while the finding has not ended */
+    uint64_t end_epoch, end_step; /* both are 0 while the finding has not ended */
     double worst;
     int repeats;  /* number of repeated findings that this entry counts, or 0 for a single finding */
     bool summary; /* true for a summary of all repeated findings at the end of the run */
@@ -69,9 +69,9 @@ typedef struct {
         uint64_t number, first;
         double d_x, d_gz, loss_d, loss_g, margin, margin_squares;
     } sum;
-    uint64_t number_before; /* 1 + index of the previous window */
+    uint64_t number_before; /* index of the previous window, plus 1 */
     int in_a_row[DG_DOCTOR_RULES], times[DG_DOCTOR_RULES];
-    /* 1 + index of each rule's unfinished finding, and of the entry that counts the rule's repeats; 0 if none */
+    /* index of each rule's unfinished finding and of its entry that counts repeats, plus 1; 0 if none */
     int open[DG_DOCTOR_RULES], repeated[DG_DOCTOR_RULES];
 } dg_doctor;
 
@@ -95,7 +95,7 @@ int dg_doctor_examine(dg_doctor *d, dg_loss loss, bool finished, const dg_log_ro
                       const dg_grid_seen *grid, int grids);
 
 char *dg_finding_text(const dg_finding *f, char *out, size_t size);
-/* Write the line that a run prints for a finding. Returns false if the run must print nothing for it. */
+/* Write the line that a run prints for a finding. Returns false if the run must not print the finding. */
 bool dg_finding_note(const dg_finding *f, char *out, size_t size);
 
 #endif

@@ -8,7 +8,7 @@
  * separated by blanks. A point of a stroke is two characters: x from the left and y from the top of capitals.
  * Coordinates are in half units, with the digits 0 ... 9 a ... z. A ~ before a point marks a control point of a
  * quadratic curve. The middle of two consecutive control points is on the curve (as in TrueType). Capitals extend
- * from y = 0 to y = i (9 units). */
+ * from y = 0 to y = i (18 half units). */
 static const char *const GLYPH[95] = {
     "5", /* space to % */
     "0000c 0h0i",

@@ -7,7 +7,7 @@ enum { GAP = 2, LOOKED_AT = 800 };
 
 dg_err dg_sheet(const uint8_t *pixels, int n, int S, int C, int rows, int cols, dg_image *out)
 {
-    /* Image viewers show at most 32,768 pixels per side. This limit also prevents integer overflow. */
+    /* Image viewers show at most 32,768 pixels per side, and larger grids could overflow integers. */
     int64_t step = (int64_t)S + GAP;
     if (S < 1 || rows < 1 || cols < 1 || (C != 1 && C != 3 && C != 4) || n < 0 || rows * step > 32768 ||
         cols * step > 32768)

@@ -10,8 +10,8 @@ typedef enum { DG_TERMINAL_BLOCKS, DG_TERMINAL_SIXEL, DG_TERMINAL_KITTY } dg_ter
 /* Choose the best method for the terminal by TERM, TERM_PROGRAM and similar variables. */
 dg_terminal_way dg_terminal_best(void);
 
-/* Convert an image to malloc'd terminal output of width `columns`. With half blocks, a column is 1 pixel. With
- * graphics, a column is 10 pixels. */
+/* Convert an image to malloc'd terminal output of width `columns`. A column is 1 pixel with half blocks, and 10
+ * pixels with graphics. */
 dg_err dg_terminal_draw(const dg_image *im, dg_terminal_way way, int columns, char **text);
 
 /* Draw a grid of at most rows x cols images (n, S, S, C) that fits into half the height of the terminal. */

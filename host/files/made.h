@@ -1,4 +1,4 @@
-/* Detects by PNG texts and GIF comments whether dcgan made an image. Outputs may replace such images. */
+/* Detects by PNG texts and GIF comments whether dcgan made an image. Outputs may replace images made by dcgan. */
 #ifndef DG_MADE_H
 #define DG_MADE_H
 
@@ -17,11 +17,11 @@ enum { DG_HEAD_BYTES = 1024 }; /* number of bytes at a file's beginning that ide
 /* True if the beginning of a PNG in `head` has a tEXt chunk `key` with a value that begins with `value`. */
 bool dg_png_says(const void *head, size_t bytes, const char *key, const char *value);
 
-/* Copy the value of the tEXt chunk `key`, truncated to `size` bytes, into out. Returns false if the PNG lacks this
- * chunk. */
+/* Copy the value of the tEXt chunk `key`, truncated to `size` bytes, into out. Returns false if the PNG lacks the
+ * chunk `key`. */
 bool dg_png_text(const void *head, size_t bytes, const char *key, char *out, size_t size);
 
-/* True if a GIF has a comment before its frames that begins with `value`. head: first bytes of the GIF. */
+/* True if a GIF has a comment before its frames, and the comment begins with `value`. head: first bytes of the GIF. */
 bool dg_gif_says(const void *head, size_t bytes, const char *value);
 
 /* True for all images and GIFs made by dcgan, except images of `dcgan data --synthesize`, which are training data. */
@@ -31,7 +31,7 @@ bool dg_made_by_us(const void *head, size_t bytes);
 bool dg_made_image(const void *head, size_t bytes);
 
 /* Check that each file in dir is a PNG with the text (key, value). Each name must match one of the fnmatch patterns
- * `names` (NULL-terminated). Hidden files are ignored. Returns DG_USAGE for another file, and DG_OK if dir is
+ * `names` (NULL-terminated). Hidden files are ignored. Returns DG_USAGE if dir has another file, and DG_OK if dir is
  * missing. */
 dg_err dg_only_ours(const char *dir, const char *const *names, const char *key, const char *value);
 

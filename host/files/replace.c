@@ -73,7 +73,7 @@ static bool is_import_of_classifier(const void *head, size_t bytes)
     return is_import(head, bytes) && find_meta(head, bytes, "classes", &n);
 }
 
-/* Each row detects a kind of file by a function, by the first bytes or by safetensors metadata. The first match is
+/* Each row detects a kind of file by a function, by the first bytes or by safetensors metadata; the first match is
  * used. */
 static const struct {
     dg_made kind;

@@ -1,5 +1,5 @@
-/* An output may replace an existing file only if the content shows that dcgan made the file. Files that the command
- * reads are never replaced. Both rules apply to all outputs that a user names. */
+/* An output that a user names may replace an existing file only if the content shows that dcgan made the file. Files
+ * that the command reads are never replaced. */
 #ifndef DG_REPLACE_H
 #define DG_REPLACE_H
 
@@ -38,7 +38,7 @@ enum { DG_MADE_BYTES = 1 << 16 }; /* number of bytes at a file's beginning that 
 
 dg_made dg_made_kind(const void *head, size_t bytes);
 
-/* The struct must stay valid until the last output is written. */
+/* A dg_replacing must stay valid until the last output is written. */
 typedef struct {
     bool force;
     const char *(*option)(const char *path);

@@ -26,7 +26,7 @@ typedef struct {
 struct dg_st {
     char *name;
     int fd;       /* descriptor of the file until its data is read, then -1 */
-    char *memory; /* data of all tensors, each at a multiple of 8 bytes; NULL until the data is read */
+    char *memory; /* data of all tensors, each at a multiple of 8 bytes, or NULL before the data is read */
     cJSON *root;  /* parsed header, which owns the metadata strings */
     placed *tensor;
     dg_st_meta *meta;

@@ -17,7 +17,7 @@ typedef struct {
     dg_type type;
     int rank;
     int64_t dim[8];
-    const void *data; /* NULL until dg_st_load(), then 8-byte aligned; in dg_st_write(): owned by the caller */
+    const void *data; /* 8-byte aligned after dg_st_load(), NULL before; in dg_st_write(): owned by the caller */
     size_t bytes;
 } dg_st_tensor;
 
@@ -31,7 +31,7 @@ enum { DG_ST_CHECKED = 1 };
 
 /* Read a file. Returns DG_IO for an unreadable or invalid file. Free *out with dg_st_free. */
 dg_err dg_st_read(const char *path, int flags, dg_st **out);
-/* dg_st_open reads the header and keeps the file open. dg_st_load reads the data. Between the calls, the caller can
+/* dg_st_open reads the header and keeps the file open. dg_st_load reads the data. Before dg_st_load, the caller can
  * check names and shapes. After an error of dg_st_load, call only dg_st_free. */
 dg_err dg_st_open(const char *path, int flags, dg_st **out);
 dg_err dg_st_load(dg_st *st);
@@ -59,8 +59,8 @@ dg_err dg_st_write_in(const dg_directory *dir, const char *path, const dg_st_ten
                       const dg_st_meta *meta, int metas, bool checked);
 
 /* Metadata key of the header's CRC-32. The key for the CRC-32 of a tensor is "crc32.NAME". A CRC-32 is stored as
- * eight hexadecimal digits in lower case. The header's CRC-32 covers the length field and the header. Its own digits
- * count as "00000000". */
+ * eight hexadecimal digits in lower case. The header's CRC-32 covers the length field and the header. The digits of
+ * the header's CRC-32 count as "00000000". */
 #define DG_ST_CRC "crc32"
 
 extern const char *const dg_st_type_name[DG_TYPES];

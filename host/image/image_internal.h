@@ -27,8 +27,8 @@ static inline uint8_t dg_luma(const uint8_t *rgb)
     return (uint8_t)((19595u * rgb[0] + 38470u * rgb[1] + 7471u * rgb[2] + 32768u) >> 16);
 }
 
-/* A row sink receives decoded rows in file order. It writes the image with the right orientation and channels, in
- * full size or resized. For a resized image, the sink stores only some of the rows in memory. */
+/* A row sink receives decoded rows in file order, and writes an image with the right orientation and channels. The
+ * image is resized or has its full size. For a resized image, the sink stores only some of the rows in memory. */
 typedef struct dg_fitter dg_fitter;
 typedef struct {
     const dg_decode_options *o;
@@ -51,12 +51,13 @@ void dg_row_sink_put_rgba(dg_row_sink *s, int y, const uint8_t *rgba);
 /* complete: true if all rows were written; otherwise, the image is freed. */
 void dg_row_sink_close(dg_row_sink *s, bool complete);
 
-/* Start to resize a W x H image like dg_image_fit. The caller passes row by row or, if `turned`, column by column. */
+/* Start to resize a W x H image like dg_image_fit. The caller passes rows or, if `turned` is set, columns. */
 dg_err dg_fitter_open(dg_fitter **out, int W, int H, int C, bool turned, const dg_fitting *how, dg_image *im);
 void dg_fitter_put(dg_fitter *f, int y, const uint8_t *row);
 void dg_fitter_close(dg_fitter *f, bool complete);
 
-/* Decode a file into a row sink. The caller first sets options, fitting and out in the sink, and finally closes it. */
+/* Decode a file into a row sink. The caller first sets options, fitting and out in the sink, and finally closes the
+ * sink. */
 dg_err dg_png_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to);
 dg_err dg_jpeg_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to);
 dg_err dg_bmp_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to);

@@ -127,7 +127,7 @@ static void set_limits(png_structp png)
     png_set_user_limits(png, DG_SIDE_MAX, DG_SIDE_MAX);
     png_set_chunk_malloc_max(png, 8 << 20);
     png_set_chunk_cache_max(png, 64);
-    /* -1: ignore all chunks that do not affect pixels. */
+    /* ignore all chunks that do not affect pixels (-1) */
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
 }
 

@@ -104,7 +104,7 @@ dg_err dg_png_encode(const dg_image *im, const dg_text *text, int texts, void **
             return dg_fail(DG_FAILED,
                            "PNG: text \"%s\": the key must have 1 to 79 bytes, and the value less than 1 MiB",
                            text[i].key);
-        /* A tEXt chunk is Latin-1; UTF-8 texts, such as folder names, need an iTXt chunk. */
+        /* A tEXt chunk is Latin-1, so UTF-8 texts such as folder names need an iTXt chunk. */
         bool plain = is_ascii(text[i].value);
         chunk[i].compression = plain ? PNG_TEXT_COMPRESSION_NONE : PNG_ITXT_COMPRESSION_NONE;
         chunk[i].key = (char *)(uintptr_t)text[i].key; /* libpng does not write to `key`, although the type is char * */

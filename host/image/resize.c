@@ -1,6 +1,7 @@
-/* Antialiased bilinear resize, bit for bit like Pillow's Image.resize(size, BILINEAR) (src/libImaging/Resample.c).
- * The triangle filter is scaled with the image, and weights are 22-bit integers. The horizontal pass comes first and
- * gives 8-bit values. Pillow 13 may run the vertical pass first, which changes values by up to 1. */
+/* Resizes bilinearly with antialiasing, bit for bit like Pillow's Image.resize(size, BILINEAR)
+ * (src/libImaging/Resample.c). The triangle filter is scaled with the image, and weights are 22-bit integers. The
+ * horizontal pass comes first and gives 8-bit values. Pillow 13 may run the vertical pass first, which changes
+ * values by up to 1. */
 #include "host/image/image_internal.h"
 
 #include <math.h>
@@ -148,7 +149,7 @@ typedef struct {
 } window;
 
 /* Resizes an image row by row or, if `turned` is set, column by column. With `turned`, the horizontal pass `columns`
- * writes `narrow` before the vertical pass `down` reads it. */
+ * writes `narrow` before the vertical pass `down` reads `narrow`. */
 struct dg_fitter {
     int W, H, C;
     int across_to; /* width of the resized image before cropping */

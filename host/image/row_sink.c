@@ -1,4 +1,4 @@
-/* Limits of memory and time for decoding an image, and the sink for decoded rows. */
+/* Limits memory and time for decoding an image, and implements the sink for decoded rows. */
 #include "host/image/image_internal.h"
 
 #include <stdlib.h>

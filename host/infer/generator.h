@@ -26,8 +26,8 @@ void dg_generator_close(dg_generator *g);
 /* Draw the latent vectors (n, inputs) of the images with the numbers first ... first + n - 1. */
 void dg_generator_inputs(const dg_generator *g, float *in, uint64_t first, int n);
 
-/* Generate n <= DG_GENERATOR_CHUNK images. Returns DG_NUMBERS if an image has NaN or infinity. The message names
- * this image by `what` ("seed" or "frame") and number. The first image has the number `first`. */
+/* Generate n <= DG_GENERATOR_CHUNK images. Returns DG_NUMBERS if an image has NaN or infinity. The error message
+ * names the image by `what` ("seed" or "frame") and number. The first image has the number `first`. */
 dg_err dg_generator_make(dg_generator *g, const float *in, int n, uint8_t *pixels, const char *what, uint64_t first);
 
 dg_err dg_generator_images(dg_generator *g, uint64_t first, int n, uint8_t *pixels, const char *what);

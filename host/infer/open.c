@@ -79,8 +79,8 @@ bool dg_nvidia_hardware(const char *devices)
     return found;
 }
 
-/* Returns the index of the first usable GPU. Otherwise, returns -1 and sets `why` to the reason, or to "" if the
- * machine has no GPU. */
+/* Returns the index of the first usable GPU, or -1. For -1, `why` becomes the reason, or "" if the machine has no
+ * GPU. */
 static int first_usable(char *why, size_t size)
 {
     dg_cuda_device device[MOST_DEVICES];

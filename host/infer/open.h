@@ -7,14 +7,14 @@
 
 typedef struct {
     const char *device;            /* "auto", "cpu", "cuda" or "cuda:N" */
-    const dg_precision *precision; /* NULL: `preferred` if the device supports this precision, otherwise fp32 */
-    const dg_precision *preferred; /* NULL: bf16 */
-    int threads;                   /* CPU threads; 0: OMP_NUM_THREADS or, without this variable, the number of cores */
-    const dg_variant *conv;        /* CPU: variant of all convolutions that support it; NULL: choose by shape */
-    const char *tuning;            /* GPU: path of the tuning file, or NULL */
-    unsigned fuse;                 /* GPU: DG_FUSE_... (fused.h) */
-    bool eager;                    /* GPU: launch op by op instead of a captured graph */
-    bool begun;                    /* `precision` is the precision of a resumed run */
+    const dg_precision *precision; /* precision to use; NULL means `preferred` or, if the device lacks it, fp32 */
+    const dg_precision *preferred; /* preferred precision; NULL means bf16 */
+    int threads;                   /* CPU threads; 0 means OMP_NUM_THREADS or, if it is unset, the number of cores */
+    const dg_variant *conv;        /* variant of CPU convolutions that support it; NULL means a choice by shape */
+    const char *tuning;            /* path of the tuning file for a GPU, or NULL */
+    unsigned fuse;                 /* fusion flags DG_FUSE_... for a GPU (fused.h) */
+    bool eager;                    /* launch GPU ops one by one instead of a captured graph */
+    bool begun;                    /* true if `precision` is that of a resumed run */
 } dg_device;
 
 /* True if name is a valid device name, even if the device is missing. */

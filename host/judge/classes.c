@@ -7,8 +7,8 @@
 
 /* Malformed samples are spread over all classes, but the classifier is seldom confident about them. A sample is
  * confident if its top probability is at least the median top probability of its class's real images. A class is
- * missing if its share of samples is below PART times its share of real images. Both shares count all images, or
- * only confident ones. Classes with fewer than LEAST expected samples (share of real images x samples) are ignored. */
+ * missing if its share of samples is below PART times its share of real images. The test is repeated with the shares
+ * of confident images. Classes with fewer than LEAST expected samples (share of real images x samples) are ignored. */
 static const double LEAST = 10, PART = 0.25;
 
 typedef struct {

@@ -1,5 +1,5 @@
-/* Eigenvectors of a symmetric matrix by Householder tridiagonalisation and implicit QL (Golub & Van Loan, 8.3). A 768 x
- * 768 matrix takes seconds. Sums have a fixed order, so results are bit-identical on every machine. */
+/* Computes eigenvectors of a symmetric matrix by Householder tridiagonalisation and implicit QL (Golub & Van Loan,
+ * 8.3). A 768 x 768 matrix takes seconds. Sums have a fixed order, so results are bit-identical on every machine. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>

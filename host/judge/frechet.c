@@ -62,8 +62,9 @@ void dg_normal_free(dg_normal *x)
     *x = (dg_normal){0};
 }
 
-/* Compute the trace of (A B)^(1/2) for covariances A = V W V^T and B. It is the sum of sqrt(e) over all eigenvalues
- * e of W^(1/2) V^T B V W^(1/2). x: distribution with covariance A; s: B (d, d), overwritten; t: scratch (d, d). */
+/* Compute the trace of (A B)^(1/2) for covariances A = V W V^T and B. The trace is the sum of sqrt(e) over all
+ * eigenvalues e of W^(1/2) V^T B V W^(1/2). The distribution x has covariance A. The matrix s (d, d) is B, and is
+ * overwritten. The matrix t (d, d) is scratch memory. */
 static dg_err trace_of_root(const dg_normal *x, double *s, double *t, double *w, double *out)
 {
     const int d = x->d;

@@ -14,9 +14,9 @@ typedef struct {
     int size, channels;
     uint64_t seed;
     int threads;               /* CPU threads, 0: OpenMP's default */
-    dg_random_net *random_net; /* NULL: metrics of random-network features are skipped */
-    dg_labeller *labeller;     /* NULL: metrics that need a classifier are skipped */
-    const dg_model *gan;       /* GAN whose discriminator layers the two-sample test trains; NULL: no test */
+    dg_random_net *random_net; /* network for random features; NULL skips their metrics */
+    dg_labeller *labeller;     /* classifier; NULL skips the metrics that need a classifier */
+    const dg_model *gan;       /* the two-sample test trains layers like this GAN's discriminator, unless gan is NULL */
     dg_backend *backend;
     dg_progress *progress;
 } dg_jury;
@@ -41,9 +41,9 @@ typedef struct {
     uint8_t *pixels;     /* (count, size, size, channels) */
     double *share;       /* (count, classes) probabilities; NULL: no classifier */
     double *hidden;      /* (count, features) input of the classifier's last layer */
-    double *feature;     /* (count, DG_RANDOM_FEATURES); NULL without random_net, like the pointers below */
+    double *feature;     /* (count, DG_RANDOM_FEATURES); this and the pointers below are NULL without random_net */
     double *next, *ball; /* (count) squared feature distances to the nearest and 5th nearest neighbour of an image */
-    double *near, *reals_near; /* (count) squared distances of images to the nearest real image, and the reverse */
+    double *near, *reals_near; /* squared distances: image to nearest real image, real image to nearest image */
     dg_normal normal;          /* normal distribution fitted to the set's features on first use */
     double beside[DG_BESIDES];
 } dg_judged;

@@ -11,9 +11,9 @@ enum { F = DG_RANDOM_FEATURES, NEIGHBOURS = 5, AT_ONCE = 64 };
 typedef struct {
     const double *x, *y;
     int n;
-    const double *ball; /* (n) squared radius of the ball around each point of y; NULL: not used */
+    const double *ball; /* (n) squared radius of the ball around each point of y, or NULL */
     double *nearest;    /* (n) result: squared distance to the nearest neighbour */
-    double *fifth;      /* (n) result: squared distance to the fifth neighbour; NULL: not computed */
+    double *fifth;      /* (n) result: squared distance to the fifth neighbour, or NULL */
     bool *inside;       /* (n) result: true if the point of x is in the ball of a point of y */
 } question;
 

@@ -31,7 +31,7 @@ static void block(sigset_t *before)
     pthread_sigmask(SIG_BLOCK, &held, before);
 }
 
-/* OpenMP thread numbers are fixed while the team size is constant. Threads created later inherit these settings. */
+/* OpenMP thread numbers are fixed while the team size is constant. */
 void dg_guard_enter(dg_guard *g, dg_host_state *worker, int n)
 {
     *g = (dg_guard){.worker = worker, .workers = worker ? n : 0, .max = omp_get_max_threads()};

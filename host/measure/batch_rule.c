@@ -123,7 +123,7 @@ static dg_batch_row *smallest(dg_batch_table *t, double share)
 static dg_batch_row *chosen(dg_batch_table *t) { return smallest(t, 1 - SURE * t->limits.within); }
 
 /* True if enough time is left to measure `batch`. The estimate uses the smallest timed size >= `batch`, or the
- * largest. */
+ * largest timed size. */
 static bool has_time(const dg_batch_table *t, int batch)
 {
     const dg_batch_row *r = t->row, *last = r + t->rows - 1;

@@ -1,23 +1,23 @@
 /* Rules that choose a batch size from measured step times.
  *
- * Rule `search` measures the batch sizes `from`, then 2^k and 3 * 2^k. The series ends when its last six sizes (three
- * doublings) gain less than 1% images/s over the best earlier size. The search chooses the smallest size whose images/s
- * are within an allowed loss of the best size. The measured loss may be at most a quarter of the allowed loss, because
- * measured times have errors of about 1%. Then 3/4 and 5/4 of the chosen size are tried, because kernel times jump at
- * tile boundaries. Other programs slow a machine for seconds: two measurements (looks) of one size can differ by a
- * third, but consecutive measurements differ little. Each measurement is therefore compared with the two measurements
- * before it and the two after it. The rate of a batch size is the median of its comparisons. Batch sizes that can
- * change the result are measured in several rounds.
+ * Rule `search` measures the batch sizes `from`, then 2^k and 3 * 2^k. The series of sizes ends when its last six sizes
+ * (three doublings) gain less than 1% images/s over the best earlier size. The search chooses the smallest size whose
+ * images/s are within an allowed loss of the best size. The measured loss may be at most a quarter of the allowed
+ * loss, because measured times have errors of about 1%. Rule `search` also tries 3/4 and 5/4 of the chosen size,
+ * because kernel times jump at tile boundaries. Other programs slow a machine for seconds. Two measurements (looks) of
+ * one size can differ by a third, but consecutive measurements differ little. Each measurement is therefore compared
+ * with the two measurements before and after it. The rate of a batch size is the median of its comparisons. Batch
+ * sizes that can change the result are measured in several rounds.
  *
  * The rules `usage` and `epoch-time` are published rules (Serizawa and Tatebe 2019, an optimizer for Chainer).
- * Unpublished details are chosen so that the rules `usage` and `epoch-time` reproduce the published results. Both rules
- * train in rounds of a fixed number of steps, with batch size b and stride d. Rule `usage` computes u, the mean of the
- * upper half of the positive GPU utilisation samples (one per second). Every 5 rounds, rule `usage` stops if b changed
- * by at most 5 since the last check. If u >= 99%, b falls by min(d, 10), otherwise b rises by min(d, 10). The stride d
- * becomes d + 1 if b moves in the direction of the last round, otherwise 1. Rule `epoch-time` computes t = (time of a
- * step) * ceil(images / b) and r = (t0 - t) / t0, with t0 = t of round 0. Every 5 rounds, rule `epoch-time` stops if r
- * changed by at most 0.05 since the last check. If rule `epoch-time` does not stop, stride d grows by 1 and batch size
- * b by min(d, 10).
+ * Unpublished details are chosen so that the rules `usage` and `epoch-time` reproduce the published results. The rules
+ * `usage` and `epoch-time` train in rounds of a fixed number of steps, with batch size b and stride d. Rule `usage`
+ * computes u, the mean of the upper half of the positive GPU utilisation samples (one per second). Every 5 rounds,
+ * rule `usage` stops if b changed by at most 5 since the last check. If u >= 99%, rule `usage` lowers b by min(d, 10),
+ * otherwise it raises b by min(d, 10). The stride d becomes d + 1 if b moves in the direction of the last round,
+ * otherwise d becomes 1. Rule `epoch-time` computes t = (time of a step) * ceil(images / b) and r = (t0 - t) / t0, with
+ * t0 = t of round 0. Every 5 rounds, rule `epoch-time` stops if r changed by at most 0.05 since the last check. If
+ * rule `epoch-time` does not stop, stride d grows by 1 and batch size b by min(d, 10).
  *
  * Rule `sweep` measures every size of a range and chooses no size. */
 #ifndef DG_BATCH_RULE_H

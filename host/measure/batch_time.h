@@ -12,7 +12,7 @@
 #include "host/trainer/fit.h"
 #include "host/trainer/steps.h"
 
-/* State of `dcgan batch`. The caller sets the members above the empty line. */
+/* The caller sets the members of dg_batch_bench up to `context`. */
 typedef struct {
     const dg_options *o;
     const dg_model *model;

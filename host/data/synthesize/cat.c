@@ -202,7 +202,7 @@ void dg_cat_choose(dg_cat *cat, uint64_t seed, int number)
     choose_background(&d, cat);
 }
 
-/* Returns 1 in the middle of a stripe, 0 between stripes; stripes have period 1 in t. */
+/* Returns 1 in the middle of a stripe and 0 between stripes. Stripes have period 1 in t. */
 static double stripe(double t, double width)
 {
     t += 64;
@@ -211,7 +211,7 @@ static double stripe(double t, double width)
     return dg_smooth(width, width * .45, from_middle);
 }
 
-/* Stripes of a tabby: an M on the forehead, and lines from the eyes across the cheeks. */
+/* A tabby has an M on the forehead, and lines from the eyes across the cheeks. */
 static double stripes(const dg_cat *c, double x, double y)
 {
     double ax = x < 0 ? -x : x, wobble = dg_cat_noise(c->grain + 1, x * 5, y * 5) - .5;
@@ -223,7 +223,7 @@ static double stripes(const dg_cat *c, double x, double y)
     return top > cheek ? top : cheek;
 }
 
-/* Patches of calico and tortoiseshell: large smooth noise with narrow edges. */
+/* The patches of calico and tortoiseshell are large smooth noise with narrow edges. */
 static dg_rgb patches(const dg_cat *c, double x, double y)
 {
     double a = dg_cat_noise(c->grain + 2, x * 2.3 + 10, y * 2.3 + 10), b = dg_cat_noise(c->grain + 3, x * 2.6, y * 2.6);

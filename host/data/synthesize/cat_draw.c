@@ -2,8 +2,8 @@
 
 #include <stddef.h>
 
-/* A pixel is painted in layers from background to whiskers. A layer covers a part of the pixel, which follows from
- * the signed distance between the pixel's centre and the layer's edge. */
+/* A pixel is painted in layers from background to whiskers. A layer's coverage of the pixel is computed from the
+ * signed distance between pixel centre and layer edge. */
 typedef struct {
     const dg_cat *cat;
     double pixel; /* side of a pixel in face units */

@@ -1,6 +1,6 @@
-/* Random values, colours and smooth edges for drawn images. The code uses only + - * / and sqrt of doubles, without
- * libm and without contraction to FMA. IEEE 754 defines these operations exactly, so every machine draws the same
- * bytes. */
+/* Defines random values, colours and smooth edges for drawn images. The code uses only + - * / and sqrt of doubles,
+ * without libm and without contraction to FMA. IEEE 754 defines these operations exactly, so every machine draws the
+ * same bytes. */
 #ifndef DG_PAINT_H
 #define DG_PAINT_H
 

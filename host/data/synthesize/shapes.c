@@ -80,7 +80,8 @@ static double wave(double t)
     return 4 * magnitude(t - .5) - 1;
 }
 
-/* Signed distance to a five-pointed star. Mirroring at the symmetry axes moves the point next to one edge. */
+/* Returns the signed distance to a five-pointed star. Mirroring at the symmetry axes moves the point next to one
+ * edge. */
 static double star(double x, double y, double r)
 {
     const double c = 0.80901699437494742, s = 0.58778525229247314; /* cosine and sine of 36 degrees */

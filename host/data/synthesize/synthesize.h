@@ -6,8 +6,8 @@
 #include "core/base/err.h"
 
 /* Draw `count` PNG images of size x size pixels into dir, which is created if missing. If classes is 0, the images
- * are cat faces (cat-00000.png ...). A cat depends only on seed and number. Otherwise, the images are shapes, in a
- * folder per class (disc/disc-00000.png ...). A shape depends only on seed, class and number. */
+ * are cat faces (cat-00000.png ...). A cat depends only on seed and number. If classes is not 0, the images are
+ * shapes, in a folder per class (disc/disc-00000.png ...). A shape depends only on seed, class and number. */
 dg_err dg_synthesize(const char *dir, int count, int size, uint64_t seed, int classes);
 /* Draw cat `i` into pixels (size, size, 3). */
 void dg_synthesize_one(uint8_t *pixels, int size, uint64_t seed, int i);
