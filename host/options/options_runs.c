@@ -39,7 +39,7 @@ static bool is_taken(const char *path)
     return lstat(path, &st) == 0;
 }
 
-/* Get the first free name among samples/x, samples/x-2, ... With `last`, get the last taken name instead, or "". */
+/* Get the first free name among samples/x, samples/x-2, ... With `last`, get the last name that is taken, or "". */
 static void numbered(const char *base, bool last, char *out, size_t size)
 {
     char next[PATH_SIZE];

@@ -94,7 +94,7 @@ void dg_history_prune(const dg_rundir *r, int keep)
 }
 
 /* A rewind moves later files to a new directory. Until the rewind ends, a marker file in the new directory names the
- * checkpoint to rewind to. The commit point is renaming that checkpoint to checkpoint.safetensors. */
+ * checkpoint to rewind to. The rewind is committed when the named checkpoint is renamed to checkpoint.safetensors. */
 
 static const char marker[] = "going-back";
 
