@@ -123,7 +123,6 @@ static const char *whole_groups(int N, int groups)
 static const char *stats_complete(dg_op *op) { return whole_groups(op->u.norm_stats.N, op->u.norm_stats.groups); }
 static const char *act_complete(dg_op *op) { return whole_groups(op->u.norm_act.N, op->u.norm_act.groups); }
 
-/* Returns the bytes of two doubles per chunk and channel. With `totals`, adds two doubles per group and channel. */
 static size_t scratch(int N, int H, int W, int C, int groups, bool totals)
 {
     const int chunks = dg_norm_chunk_count((int64_t)(N / groups) * H * W);

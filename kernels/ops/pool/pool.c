@@ -116,7 +116,7 @@ INLINE void load_places(numbers *out, const uint8_t *at)
 
 typedef void some_channels(const dg_pool_args *a, const spot *s, int c0, const int n);
 
-/* Processes a pixel's channels in vectors. If C > LANES is not a multiple of LANES, the last two vectors overlap. */
+/* If C > LANES is not a multiple of LANES, the last two vectors overlap. */
 INLINE void by_lanes(const dg_pool_args *a, const spot *s, some_channels *some)
 {
     if (a->C < LANES) some(a, s, 0, a->C);
@@ -227,8 +227,8 @@ INLINE void single_pixels(const dg_pool_args *a, int64_t image, int y0, int y1, 
         pixels(a, image * a->H + y, x0 < 0 ? 0 : x0, x1 < a->W ? x1 : a->W, told);
 }
 
-/* Computes a row of cells. Computes pixels singly near the border, or if K and S are not constants. With fewer than
- * eight channels, excess lanes of a vector are overwritten later. */
+/* Computes pixels singly near the border, or if K and S are not constants. With fewer than eight channels, excess lanes
+ * of a vector are overwritten later. */
 INLINE void cells(const dg_pool_args *a, int64_t row, bool known)
 {
     const int64_t image = row / cell_rows(a);

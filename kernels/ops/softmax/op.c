@@ -17,7 +17,6 @@ static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, 
 
 static dg_err limits(const dg_op_values *v) { return dg_limits_each(v, limit); }
 
-/* Operations per logit: maximum, difference, exponential, sum, quotient, and two for the gradient. */
 static double flops(const dg_op *op) { return 7.0 * op->u.softmax.N * op->u.softmax.C; }
 
 /* Scratch memory stores the losses of all rows, which the last block adds. */

@@ -10,15 +10,12 @@
 
 static double values(const dg_op *op) { return (double)op->u.spectral.rows * op->u.spectral.cols; }
 
-/* Counts the products with W (two in a power iteration, else one), the lengths of vectors, and a quotient per
- * weight. */
 static double flops(const dg_op *op)
 {
     const dg_spectral_args *a = &op->u.spectral;
     return (a->iterate ? 5 : 3) * values(op) + 2.0 * a->rows + (a->iterate ? 3.0 * a->rows + 3.0 * a->cols : 0);
 }
 
-/* Counts five operations per weight: two for the sum of products, then a product, a difference and a quotient. */
 static double dw_flops(const dg_op *op) { return 5 * values(op) + op->u.spectral.rows; }
 
 /* Scratch memory stores W^T u and W v before they are divided by their lengths. */

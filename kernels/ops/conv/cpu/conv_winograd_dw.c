@@ -30,7 +30,7 @@ DG_MICRO(wide1, DG_MR, 1, ak, bk)
 
 typedef struct {
     const dg_conv_args *a;
-    int n, m, points, taps; /* per tile and axis: n points, m outputs, and taps */
+    int n, m, points, taps;
     int rows_of_w;
     int NR, wide, blocks;
     int chunk, chunks;

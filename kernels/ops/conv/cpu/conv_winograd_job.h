@@ -15,7 +15,7 @@ typedef struct {
     real *out, *zeros;
     int N, Hi, Wi, Ci, Ho, Wo, Co, S, P;
     bool adjoint;
-    int n, m, points; /* per tile and axis: n points, m outputs */
+    int n, m, points;
     int taps;
     int segments, phases; /* number of phases of the input, and of the output */
     int ci;
@@ -31,7 +31,6 @@ typedef struct {
     size_t u_count, v_count, m_count;
 } dg_winograd_job;
 
-/* The tiles of an image for the outputs of one phase. */
 typedef struct {
     dg_winograd_axis y, x;
     int tiles;

@@ -10,7 +10,7 @@
 /* E: arithmetic (mma.cuh). SMALL: cells are 4x4, because y is at most 4 wide. */
 template <class E_, bool SMALL> struct dg_dw_tile {
     typedef E_ E;
-    static constexpr int M = 64, N = 16, NT = 256, MI = M / 16, NJ = 4; /* a warp has 16*MI x (2 taps x 16) sums */
+    static constexpr int M = 64, N = 16, NT = 256, MI = M / 16, NJ = 4;
     static constexpr int y_planes = M / E::unit, x_planes = N / E::unit;
     typedef dg_patch<SMALL, 1, x_planes, true> patch;
     typedef typename patch::piece piece;

@@ -89,9 +89,7 @@ template <class G> struct dg_dw_job : dg_dw_products<G> {
             if (W::has_y(j)) grad[chunk % 2 * G::y_units + W::unit_of_y(j)] = y.unit(j);
     }
 
-    /* Main loop. The first two turns of the loop only load and store values, so that the long body is compiled once. A
-     * piece is loaded two turns before its product. The cells of a piece are computed three turns before its
-     * product. */
+    /* The first two turns of the loop only load and store values, so that the long body is compiled once. */
     __device__ __forceinline__ void run(int chunks)
     {
         for (int chunk = -2; chunk < chunks; chunk++) {

@@ -8,7 +8,6 @@
  * Tiles: DG_MMA_DX_TILES, DG_WGMMA_DX_TILES (conv_tiles.h).
  * Stages: two chunks of 16 channels of y.
  * Shared memory: 23 to 53 KB, with warpgroups 28 to 105 KB.
- * Registers: see conv_mma_plain.cuh and fused_mma.cuh.
  * Bound by: shared memory. */
 #ifndef DG_CONV_MMA_DX_CUH
 #define DG_CONV_MMA_DX_CUH

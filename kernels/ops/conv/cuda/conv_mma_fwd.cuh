@@ -4,7 +4,6 @@
  * Tiles: DG_MMA_FWD_TILES, DG_FP16_FWD_TILES, DG_WGMMA_FWD_TILES (conv_tiles.h).
  * Stages: two chunks of 16 channels.
  * Shared memory: 48 to 96 KB, with warpgroups 81 to 129 KB.
- * Registers: see conv_mma_plain.cuh and fused_mma.cuh.
  * Bound by: shared memory. */
 #ifndef DG_CONV_MMA_FWD_CUH
 #define DG_CONV_MMA_FWD_CUH

@@ -1,8 +1,8 @@
-/* Weight gradient of images on tensor cores, with M = 32 channels of y, N = 16 taps x CI, K = positions. A tile has 4 x
- * 32 positions. Each of the eight warps sums half a row of a tile. The matrix product may use rows and positions in any
- * order. So lane (g, t) = (lane / 4, lane % 4) multiplies channels 4g .. 4g + 3 of positions 4t .. 4t + 3. Shared
- * memory stores x tap by tap, with adjacent positions contiguous. Each value of x is stored twice, because two columns
- * of taps read it. Taps are 48 positions apart in shared memory, so that 8 taps x 4 lanes have different banks. */
+/* Weight gradient of images on tensor cores, with M = 32 channels of y, N = 16 taps x CI, K = positions. Each of the
+ * eight warps sums half a row of a tile. The matrix product may use rows and positions in any order. So lane (g, t) =
+ * (lane / 4, lane % 4) multiplies channels 4g .. 4g + 3 of positions 4t .. 4t + 3. Shared memory stores x tap by tap,
+ * with adjacent positions contiguous. Each value of x is stored twice, because two columns of taps read it. Taps are 48
+ * positions apart in shared memory, so that 8 taps x 4 lanes have different banks. */
 #ifndef DG_CONV_THIN_MMA_DW_CUH
 #define DG_CONV_THIN_MMA_DW_CUH
 
