@@ -1,5 +1,5 @@
 /* Interface of the CPU kernels. Every kernel file is compiled once for each pair of instruction set (DG_ISA) and real
- * type (DG_FP). The macro DG_CPU(name) appends both to a name, as in dg_cpu_conv_fwd_avx512_f32.
+ * type (DG_FP). The macro DG_CPU(name) appends DG_ISA and DG_FP to a name, as in dg_cpu_conv_fwd_avx512_f32.
  *
  * How a kernel divides its work depends on shapes only, never on the number of OpenMP threads. Partial sums are added
  * in a fixed order. */

@@ -1,4 +1,4 @@
-/* Chooses the kernel variant of an op: from a tuning file, a built-in tuning table, or the op's rule. */
+/* Chooses the kernel variant of an op from a tuning file, a built-in tuning table or the op's rule. */
 #include <stdbool.h>
 #include <stdio.h>
 

@@ -8,8 +8,8 @@
 #define DG_TEXT_OF(x) #x
 #define DG_TEXT(x) DG_TEXT_OF(x)
 
-/* A workspace of fixed size avoids allocations during stream captures. cuBLAS's manual recommends this size for
- * sm_90. */
+/* A workspace of fixed size avoids allocations during stream captures. The size is the one that cuBLAS's manual
+ * recommends for sm_90. */
 static constexpr int WORKSPACE = 32 << 20;
 
 static struct {

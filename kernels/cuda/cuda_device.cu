@@ -93,7 +93,7 @@ void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runt
     }
 }
 
-/* After most of these errors, "the process must be terminated and relaunched" (CUDA 13's manual). ECC errors, NVLink
+/* After most fatal errors, "the process must be terminated and relaunched" (CUDA 13's manual). ECC errors, NVLink
  * errors, a lost device and cudaErrorUnknown are also treated as fatal. */
 bool dg_cuda_fatal(cudaError_t e)
 {

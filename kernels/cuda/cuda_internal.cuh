@@ -44,7 +44,7 @@ typedef struct {
     uint64_t written;
     bool alone; /* true while cuda_run_launch() runs a single launch */
     captured *graphs;
-    /* streams of the plan's branches during a capture; branch[0] is stream[DG_COMPUTE] */
+    /* streams for the plan's branches during a capture */
     cudaStream_t branch[DG_BRANCHES];
     cudaError_t last;
     dg_err broken; /* the first fatal error, after which this process cannot use the device */
@@ -59,7 +59,7 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
         if (error_ != cudaSuccess) return dg_gpu_report(c, op, #call, error_); \
     } while (0)
 
-/* The macro ENTER begins every backend function: it fails after a fatal error and selects the device. */
+/* Every backend function begins with ENTER, which fails after a fatal error and selects the device. */
 #define ENTER(c)                                                                 \
     do {                                                                         \
         if ((c)->broken) return dg_fail((c)->broken, "%s", (c)->broken_message); \

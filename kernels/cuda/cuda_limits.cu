@@ -1,6 +1,6 @@
 /* Measures a CUDA device's limits (multiply-adds, tensor cores, memory, cache, a launch) and the constants of the cost
- * model (dg_machine_costs). Template parameters: real; M, the arithmetic.
- * Block: 256 threads; 8 blocks per multiprocessor, or 1 for measurements with few warps.
+ * model. Template parameters: real; M, the arithmetic.
+ * Block: 256 threads. Grid: 8 blocks per multiprocessor, or 1 for measurements with few warps.
  * Shared memory: 8 KB. Registers: 4 to 43. Bound by: the hardware unit in each kernel's name. */
 #include "kernels/cuda/cuda_clock.cuh"
 #include "kernels/fused/fuse.cuh"
@@ -49,7 +49,7 @@ static __global__ void triad_kernel(float4 *out, const float4 *left, const float
     }
 }
 
-/* Reads the array `turns` times. In each turn, a block reads a different part of the array, so that L1 has no hits. */
+/* In each turn, a block reads a different part of the array, so that L1 has no hits. */
 static __global__ void read_kernel(float *out, const float4 *in, int64_t n, int turns)
 {
     float sum = 0;
@@ -85,7 +85,6 @@ static __global__ void __launch_bounds__(PART) last_kernel(float *parts, float *
     out[i] = sum;
 }
 
-/* Each thread reads 16 bytes of shared memory at a time, without bank conflicts. */
 static __global__ void __launch_bounds__(THREADS) shared_kernel(float *out, int turns)
 {
     SHARED(float4, held, [2 * THREADS]);
@@ -103,7 +102,7 @@ static __global__ void __launch_bounds__(THREADS) shared_kernel(float *out, int 
 }
 
 /* Imitates a loop over tiles. Each load from shared memory depends on the previous load. Two chains of dependent
- * multiply-adds follow each load. LOOP: approximate number of instructions per turn. */
+ * multiply-adds follow each load. LOOP is the approximate number of instructions per turn. */
 static constexpr int LOOP = 2 + 2 * 4 + 3;
 static __global__ void __launch_bounds__(512) loop_kernel(float *out, int turns)
 {
@@ -152,7 +151,7 @@ static cudaError_t launches(job *j)
 }
 
 enum kind { FMA, BF16, FP16, TRIAD, READ, CACHE, FEW_CACHE, FEW_MMA, SHARED_READ, LOOPS };
-/* LOOPS + n: loop_kernel with n warps per scheduler */
+/* The kind LOOPS + n runs loop_kernel with n warps per scheduler. */
 
 static void launch(job *j, kind k, int turns)
 {
@@ -218,8 +217,6 @@ static cudaError_t rate(job *j, kind k, double *best)
     return cudaSuccess;
 }
 
-/* Kernels for timing consecutive launches. AFTER and LAST are programmatic dependent launches. LAST also elects a last
- * block. */
 enum link { EMPTY, AFTER, LAST };
 static void launch_link(job *j, link k)
 {

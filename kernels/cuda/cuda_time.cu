@@ -12,8 +12,7 @@ static __global__ void hold_kernel(float *out, int turns)
     if (x < 0) *out = x;
 }
 
-static constexpr int HOLD =
-    800; /* turns of hold_kernel per enqueued piece; they take longer than the host needs to enqueue a piece */
+static constexpr int HOLD = 800; /* turns of hold_kernel that take longer than enqueueing one piece */
 
 /* Allocates twice the size of the L2 cache, so that writing this memory evicts all other data. */
 static cudaError_t make_cache(dg_cuda_timer *t)

@@ -1,4 +1,5 @@
-/* Replaces the CUDA backend in builds without CUDA. The macro DG_NO_CUDA (cuda.mk) is text that explains why. */
+/* Replaces the CUDA backend in builds without CUDA. The macro DG_NO_CUDA (cuda.mk) is the reason why the build has no
+ * CUDA. */
 #include "core/plan/backend.h"
 
 dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)

@@ -1,11 +1,11 @@
 /* Asynchronous copies from global to shared memory, and synchronisation of programmatic dependent launches. Included
- * by dev.cuh. The simulator's versions are in sim/. */
+ * by dev.cuh. */
 #ifndef DG_ASYNC_CUH
 #define DG_ASYNC_CUH
 
-/* Copies 16 bytes from global to shared memory. If !ok, writes 16 zero bytes and does not read src. dst and src must
- * be 16-byte aligned. The copy is complete after cp_async_commit() and cp_async_wait(). Before sm_80, the copy is
- * synchronous. */
+/* Copies 16 bytes from global to shared memory. If !ok, writes 16 zero bytes and does not read src. The addresses dst
+ * and src must be 16-byte aligned. The copy is complete after cp_async_commit() and cp_async_wait(). On GPUs before
+ * sm_80, the copy is synchronous. */
 __device__ __forceinline__ void cp_async16(void *dst, const void *src, bool ok)
 {
 #if __CUDA_ARCH__ >= 800

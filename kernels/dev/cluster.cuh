@@ -1,6 +1,6 @@
 /* Clusters of blocks (sm_90 and up, KLAUNCH_CLUSTER). With cluster_memory, a block reads shared memory of another
- * block. Call cluster_sync() before such reads, and again before the other block overwrites its memory or ends.
- * Included by dev.cuh. The simulator's versions are in sim/twins.h. */
+ * block. Call cluster_sync() before the reads, and again before the other block overwrites its memory or ends.
+ * Included by dev.cuh. */
 #ifndef DG_CLUSTER_CUH
 #define DG_CLUSTER_CUH
 

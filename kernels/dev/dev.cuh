@@ -7,12 +7,12 @@
  * values and device pointers, also inside structs. KLAUNCH raises the kernel's limit of dynamic shared memory.
  *
  * On sm_90 and up, KLAUNCH_AFTER is a programmatic dependent launch: its blocks may start while the previous launch
- * still runs. Every thread must call grid_dependency_wait(). Before this call, a kernel may only compute indices,
- * write shared memory, and load data that the previous launch does not write. Such loads use grid_early_load() or
- * cp_async16_early(). After the wait, grid_dependents_launch() lets the next launch start. Data that other launches
- * write must not be read through __restrict__ or __ldg. After a copy or an event, or if dev_programmatic is false,
- * KLAUNCH_AFTER is an ordinary launch. KLAUNCH_CLUSTER (sm_90) is KLAUNCH_AFTER with clusters (cluster.cuh). A cluster
- * has up to 8 blocks, which differ only in z.
+ * still runs. Every thread must call grid_dependency_wait(). Before grid_dependency_wait(), a kernel may only compute
+ * indices, write shared memory, and load data that the previous launch does not write. Loads before
+ * grid_dependency_wait() use grid_early_load() or cp_async16_early(). After the wait, grid_dependents_launch() lets
+ * the next launch start. Data that other launches write must not be read through __restrict__ or __ldg. After a copy
+ * or an event, or if dev_programmatic is false, KLAUNCH_AFTER is an ordinary launch. KLAUNCH_CLUSTER (sm_90) is
+ * KLAUNCH_AFTER with clusters (cluster.cuh). The blocks of a cluster (up to 8) have equal blockIdx.x and blockIdx.y.
  *
  * The dispatcher sets dev_op = op->name before an op's launches and calls dev_take_fault() after the launches.
  *

@@ -1,9 +1,9 @@
 /* Matrix products of a warpgroup (wgmma, sm_90a only). The header dev.cuh includes this file if DEV_WGMMA is defined.
- * Only files in folders sm90a (cuda.mk) define DEV_WGMMA. The simulator's versions are in sim/wgmma.h.
+ * Only files in folders sm90a (cuda.mk) define DEV_WGMMA.
  *
- * Every thread that has written operands to shared memory calls wgmma_publish(). After a barrier, a product consists
- * of wgmma_begin(d), wgmma_bf16(d, a, b), wgmma_commit() and wgmma_wait(d). Between wgmma_begin(d) and wgmma_wait(d),
- * the kernel must not access the sums d or write to operands.
+ * Every thread that has written operands to shared memory calls wgmma_publish(). After a barrier, call wgmma_begin(d),
+ * wgmma_bf16(d, a, b), wgmma_commit() and wgmma_wait(d). Between wgmma_begin(d) and wgmma_wait(d), the kernel must not
+ * access the sums d or write to operands.
  *
  * A matrix in shared memory consists of core matrices, without swizzling (PTX ISA, "Asynchronous Warpgroup Level
  * Matrix Shared Memory Layout"). A core matrix has 8 rows of 16 bytes. K-major: each row of a core matrix stores 8
@@ -31,7 +31,6 @@ struct dev_matrix {
         const uint32_t first = dev_shared_address(start) >> 4 | (uint32_t)next_k << 16;
         return {(uint64_t)next_mn << 32 | __shfl_sync(0xffffffffu, first, 0)};
     }
-    /* Returns the descriptor for a start address that is `units` * 16 bytes higher. */
     __device__ __forceinline__ dev_matrix at(int units) const { return {bits + (uint32_t)units}; }
 };
 
@@ -81,7 +80,7 @@ template <class Sums> __device__ __forceinline__ void wgmma_wait(Sums &d)
 }
 
 /* Computes d += a * b. The shapes are d[64][8 * J], a[64][16] and b[16][8 * J], with J = 4, 8 or 16. Warp w of the
- * warpgroup has rows 16 w to 16 w + 15. The array element d[j] has columns 8 j to 8 j + 7, in the layout of c in
+ * warpgroup has rows 16 w to 16 w + 15 of d. The array element d[j] has columns 8 j to 8 j + 7, in the layout of c in
  * mma_bf16. An operand a in registers has the layout of a in mma_bf16. */
 #define DEV_SUMS_4(d, j) "+f"(d[j][0]), "+f"(d[j][1]), "+f"(d[j][2]), "+f"(d[j][3])
 #define DEV_SUMS_16(d, j) DEV_SUMS_4(d, j), DEV_SUMS_4(d, j + 1), DEV_SUMS_4(d, j + 2), DEV_SUMS_4(d, j + 3)

@@ -1,5 +1,5 @@
-/* Division and square root without the compiler's branch for extreme operands. Callers must ensure that all
- * intermediate values are normal. Float results are then correctly rounded. */
+/* Division and square root without the compiler's branch for extreme operands. If all intermediate values are normal,
+ * float results are correctly rounded. Callers must ensure that all intermediate values are normal. */
 #ifndef DG_DIVIDE_CUH
 #define DG_DIVIDE_CUH
 

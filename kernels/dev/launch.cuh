@@ -7,7 +7,6 @@ typedef struct {
     int line;
 } dev_site;
 
-/* Describes a refused launch. If `error` is cudaSuccess, no launch was refused. */
 typedef struct {
     cudaError_t error;
     const char *op;
@@ -18,7 +17,6 @@ typedef struct {
 inline thread_local const char *dev_op = "";
 inline thread_local dev_fault dev_first_fault = {cudaSuccess, "", {"", "", 0}};
 
-/* Returns this thread's first refused launch since the previous call. */
 static inline dev_fault dev_take_fault(void)
 {
     dev_fault fault = dev_first_fault;
@@ -31,8 +29,9 @@ inline thread_local bool dev_programmatic = true;
 inline thread_local signed char dev_overlaps[64];
 
 /* True if kernels on the current device may start before the previous launch ends. Requires code for sm_90 or newer,
- * because code compiled from older PTX does not wait. Also requires CUDA 12.3, the first version with programmatic
- * edges in graphs. `kernel` may be any kernel, because all kernels are compiled for the same architectures. */
+ * because code compiled from older PTX does not wait for the previous launch. Also requires CUDA 12.3, the first
+ * version with programmatic edges in graphs. `kernel` may be any kernel, because all kernels are compiled for the same
+ * architectures. */
 template <class K> static inline bool dev_may_overlap(K kernel)
 {
     int device, driver;

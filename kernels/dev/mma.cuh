@@ -4,8 +4,8 @@
  * a pixel or a row of weights. Plane c of an operand has unit c of every position. The units of a plane are
  * consecutive. Consecutive planes start `pitch` units apart.
  *
- * A fragment load reads eight adjacent positions (128 bytes) of a plane, which causes no bank conflicts. All taps of a
- * convolution therefore share one copy of a plane. Eight threads at a time store 4 positions of 2 planes. The eight
+ * A fragment load reads eight adjacent positions (128 bytes) of a plane without bank conflicts. All taps of a
+ * convolution therefore share one copy of a plane. Eight threads at a time store 4 positions of 2 planes. These eight
  * units are in different banks if pitch % 8 is 4. If pitch % 8 is 0, position p of an odd plane is stored at index p ^
  * 4 to avoid bank conflicts.
  *
@@ -23,23 +23,21 @@ static __device__ __forceinline__ int dg_warp_lane() { return (int)threadIdx.x %
 /* Returns v. The shuffle by all lanes prevents ptxas from recomputing v from threadIdx in loops. */
 static __device__ __forceinline__ int dg_settled(int v) { return __shfl_xor_sync(0xffffffffu, v, 0); }
 
-/* For reads by rows, a lane passes the address of one unit of A or B. These functions return the unit's row and
- * plane. */
+/* For reads by rows, these functions return the row and plane of this lane's unit of A or B. */
 static __device__ __forceinline__ int dg_row_of_a() { return dg_warp_lane() % 16; }
 static __device__ __forceinline__ int dg_plane_of_a() { return dg_warp_lane() / 16; }
 static __device__ __forceinline__ int dg_row_of_b() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
 static __device__ __forceinline__ int dg_plane_of_b() { return dg_warp_lane() / 8 % 2; }
 
-/* For reads by columns, these functions return the unit's position (0 to 15) and plane. */
+/* For reads by columns, these functions return the position (0 to 15) and plane of this lane's unit of A or B. */
 static __device__ __forceinline__ int dg_column_of_a() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
 static __device__ __forceinline__ int dg_column_of_b() { return dg_warp_lane() % 16; }
 static __device__ __forceinline__ int dg_columns_plane_of_a() { return dg_warp_lane() / 8 % 2; }
 static __device__ __forceinline__ int dg_columns_plane_of_b() { return dg_warp_lane() / 16; }
 
-/* Tensor-core products of one warp (mma.sync). The counterpart for warpgroups is in wgmma.cuh.
- * `there`: the architecture supports these products. `fused`: fused kernels use these products.
- * `scaled`: operands are multiplied by a power of two before rounding, and sums are divided by it.
- * `k`: number of products that one instruction adds to each sum. */
+/* Tensor-core products of one warp (mma.sync). The counterpart for warpgroups is in wgmma.cuh. If `there`, the
+ * architecture supports the products. If `fused`, fused kernels use the products. If `scaled`, operands are multiplied
+ * by a power of two before rounding, and sums are divided by it. One instruction adds `k` products to each sum. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define DG_MMA_BEFORE_SM_80 1
 #else
@@ -51,8 +49,6 @@ struct dg_mma_bf16 {
     /* Position p of an odd plane of weights is stored at index p ^ swap. `spacing` unused units follow each plane. */
     static constexpr int swap = 4, spacing = 0;
 
-    /* Return the addresses of this lane's units of operands A and B. P: type of the input patch that contains A. Only
-     * wgmma.cuh uses the strides of b_at(). */
     template <class P> using place_of_a = const uint4 *;
     using place_of_b = const uint4 *;
     template <class P> static __device__ __forceinline__ const uint4 *a_at(const uint4 *unit) { return unit; }
@@ -123,7 +119,6 @@ template <class E, int MI, int NJ> struct dg_sums {
 #pragma unroll
                 for (int e = 0; e < 4; e++) c[i][j][e] *= factor;
     }
-    /* For even j, b[j / 2] stores fragments j and j + 1 of operand B. */
     __device__ __forceinline__ void add(const uint32_t (&a)[MI][4], const uint32_t (&b)[NJ / 2][4])
     {
 #pragma unroll

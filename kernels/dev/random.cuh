@@ -1,9 +1,9 @@
-/* Normal random numbers. dev.cuh includes this header if DEV_RANDOM is defined. */
+/* Normal random numbers. The header dev.cuh includes this file if DEV_RANDOM is defined. */
 #ifndef DG_RANDOM_CUH
 #define DG_RANDOM_CUH
 
-/* Returns four standard normal numbers from cuRAND's Philox generator. They equal the results of dg_normal4 (rng.h)
- * within a few ulp. Unlike curand_normal4, this function uses accurate sines and cosines in the Box-Muller
+/* Returns four standard normal numbers from cuRAND's Philox generator. The numbers equal those of dg_normal4
+ * (rng.h) within a few ulp. Unlike curand_normal4, this function uses accurate sines and cosines in the Box-Muller
  * transform. */
 __device__ __forceinline__ float4 dev_normal4(uint64_t seed, uint64_t subsequence, uint64_t block)
 {

@@ -1,6 +1,5 @@
 /* Wrappers of tensor-core instructions. The PTX ISA defines the fragment layouts ("Matrix fragments for mma.m16n8k*").
- * An instruction that the architecture lacks is compiled to a trap. Included by dev.cuh. The simulator's versions are
- * in sim/. */
+ * An instruction that the architecture lacks is compiled to a trap. Included by dev.cuh. */
 #ifndef DG_TENSOR_CUH
 #define DG_TENSOR_CUH
 

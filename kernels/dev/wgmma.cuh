@@ -1,7 +1,6 @@
-/* bf16 products of warpgroups: the counterpart of mma.cuh for Hopper. A warpgroup computes 64 rows of results, 16 per
- * warp. Operands are read from shared memory, except operand A if cells have 4x4 positions. Such an A is loaded into
- * registers, because its eight positions are not contiguous. The spacing of weight planes avoids bank conflicts of
- * stores. */
+/* Products of warpgroups in bf16: the counterpart of mma.cuh for Hopper. A warpgroup computes 64 rows of results, 16
+ * per warp. Operands are read from shared memory. If cells have 4x4 positions, operand A is loaded into registers,
+ * because eight positions are not contiguous. The spacing of weight planes avoids bank conflicts of stores. */
 #ifndef DG_WGMMA_CUH
 #define DG_WGMMA_CUH
 

@@ -43,8 +43,8 @@ static __device__ __forceinline__ bool dg_comes_last(unsigned *counter, unsigned
     return last != 0;
 }
 
-/* A prologue's coefficients for one channel. Prologues plain and norm compute z = scale x + shift. If z < 0, they
- * multiply z by `factor`. Prologue norm_dx computes scale x + tilt pre + shift. */
+/* A prologue's coefficients for one channel. Prologues plain and norm compute z = scale x + shift. Negative z are
+ * multiplied by `factor`. Prologue norm_dx computes scale x + tilt pre + shift. */
 struct dg_channel {
     float scale, tilt, shift;
 };
@@ -59,7 +59,7 @@ static __device__ __forceinline__ dg_channel dg_channel_of(const dg_prologue &s,
     return {scale, -scale * total[C], scale * (mean * total[C] - total[0])};
 }
 
-/* Computes prologue plain or norm for one input x. The factor is at most 1, so the result is max(z, factor z). */
+/* The factor is at most 1, so the result is max(z, factor z). */
 static __device__ __forceinline__ float dg_one_value(const dg_channel &k, float x, float factor)
 {
     const float z = k.scale * x + k.shift;
@@ -103,7 +103,8 @@ static __device__ __forceinline__ void dg_store_four(void *x, int64_t at, bool r
                 dg_pack<uint32_t, 2>{{to_bf16x2(v.v[0], v.v[1]), to_bf16x2(v.v[2], v.v[3])}});
 }
 
-/* A prologue's coefficients for four adjacent channels. of_group() recomputes them if the statistics group changes. */
+/* A prologue's coefficients for four adjacent channels. The function of_group() recomputes the coefficients if the
+ * statistics group changes. */
 struct dg_four {
     const dg_prologue &s;
     const int c, C;
@@ -163,10 +164,10 @@ static __device__ __forceinline__ float dg_epilogue_act_dx(const dg_epilogue &s,
     return y > 0 || s.act == DG_ACT_NONE ? v : s.act == DG_ACT_RELU ? 0 : s.slope * v;
 }
 
-/* Returns the address of a block's two partial sums for channel c. For epilogue stats, they are the mean and the sum
- * of squared deviations. For norm_dx, they are sum g and sum g (pre - mean). The blocks of a statistics group have
- * consecutive numbers. For epilogue stats, dg_rows_of() returns each block's number of values per channel (at least
- * 1). */
+/* Returns the address of a block's two partial sums for channel c. For epilogue stats, the partial sums are the mean
+ * and the sum of squared deviations. For norm_dx, the partial sums are sum g and sum g (pre - mean). The blocks of a
+ * statistics group have consecutive numbers. For epilogue stats, dg_rows_of() returns each block's number of values
+ * per channel (at least 1). */
 static __host__ __device__ __forceinline__ float *dg_parts_of(float *parts, int block, int c, int C)
 {
     return parts + 2 * ((int64_t)block * C + c);
@@ -176,17 +177,15 @@ static __host__ __device__ __forceinline__ float *dg_rows_of(float *parts, int b
     return parts + 2 * (int64_t)blocks * C + (int64_t)column * blocks;
 }
 
-/* Merged partial sums of two adjacent channels. For stats, n is the number of values. The sum of their deviations
- * from `shift` is a, and the sum of the squared deviations is b. To avoid cancellation, `shift` is the first
- * block's mean. */
+/* Merged partial sums of two adjacent channels. For stats, n is the number of values, a is the sum of (value - shift),
+ * and b is the sum of (value - shift)^2. To avoid cancellation, `shift` is the first block's mean. */
 struct dg_merged {
     float n, shift[2], a[2], b[2];
 };
 
 /* Merges the partial sums of blocks first to first + count - 1. All threads of a block must call this function. The
  * threads are divided into slots of `lanes` threads. Slot s adds the sums of blocks s, s + slots, ..., and slot 0
- * returns the result. During the merge, the rest of the GPU is idle, so latency matters. Loads in batches of eight
- * reduce it. */
+ * returns the result. Loads in batches of eight reduce the latency. */
 template <int NT>
 static __device__ __forceinline__ dg_merged dg_merge_parts(bool stats, float *parts, const float *rows, int first,
                                                            int count, int c, int C, int lanes, float *room)

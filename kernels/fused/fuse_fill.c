@@ -84,8 +84,8 @@ static unsigned *counters_of(const dg_plan *p, const dg_launch *l)
     return (unsigned *)(void *)((char *)p->arena->base + p->arena->row[p->row_counters].offset) + l->counter;
 }
 
-/* True if the plan has two launches before l and they write no weights. Until grid_dependency_wait(), launch l may not
- * see the writes of these two launches. */
+/* True if the plan has two launches before l, and neither of them writes weights. Until grid_dependency_wait(), launch
+ * l may not see the writes of these two launches. */
 static bool weights_stay(const dg_plan *p, const dg_launch *l)
 {
     for (int back = 1; back <= 2; back++)
@@ -93,8 +93,8 @@ static bool weights_stay(const dg_plan *p, const dg_launch *l)
     return true;
 }
 
-/* Returns the size of a network's weights in bytes, including gaps between tensors. Sets *first to their offset in the
- * arena. */
+/* Returns the size of a network's weights in bytes, including gaps between tensors. Sets *first to the offset of the
+ * weights in the arena. */
 static size_t weights_of(const dg_arena *a, int net, size_t *first)
 {
     size_t end = 0;

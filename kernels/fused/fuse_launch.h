@@ -16,7 +16,7 @@ dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f);
 dg_fused_size dg_fused_dense_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
 /* Grid of a fused convolution on tensor cores. `blocks` and `per_group` count the blocks in total and per statistics
- * group. They count one column of tiles and one part of a split sum. `channels` is the number of channels in the
+ * group. Both count only one column of tiles and one part of a split sum. `channels` is the number of channels in the
  * largest part of a split sum. `merged` is the number of partial sums per statistics group that the epilogue merges.
  * `shared` is the number of bytes of dynamic shared memory. */
 typedef struct {
@@ -27,8 +27,8 @@ typedef struct {
 dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
 /* Returns the number of clusters per statistics group, or 0 if one block merges all partial sums. A cluster has up to
- * DG_EPILOGUE_CLUSTER blocks, and its last block merges their partial sums (fuse.cuh). `per_group` is the number of
- * blocks per statistics group and column of tiles. `channels` is the number of channels per tile. */
+ * DG_EPILOGUE_CLUSTER blocks. The last block of a cluster merges the cluster's partial sums (fuse.cuh). `per_group` is
+ * the number of blocks per statistics group and column of tiles. `channels` is the number of channels per tile. */
 enum { DG_EPILOGUE_CLUSTER = 16, DG_EPILOGUE_VALUES = 128 * 64 };
 static inline DG_HD int dg_epilogue_clusters(int per_group, int groups, int channels)
 {
@@ -50,8 +50,7 @@ static inline DG_HD int dg_epilogue_counters(int per_group, int groups, int chan
     return 1 + dg_epilogue_clusters(per_group, groups, channels) * groups;
 }
 
-/* A fused head's scratch memory begins with the loss and the probability of each image. DG_HEAD_TERM_BYTES is their
- * size per image. */
+/* A fused head's scratch memory begins with the loss and the probability of each image. */
 enum { DG_HEAD_TERM_BYTES = 2 * sizeof(double) };
 static inline int dg_head_channels(int C)
 {

@@ -1,9 +1,7 @@
-/* Groups the ops of a plan into launches:
- * 1. Each convolution is fused with its prologue and epilogue. The last layer of D is fused with its loss. Adam is
- * fused with the weight gradients of its network.
- * 2. Tensors that all their consumers can recompute are not stored.
- * 3. If a kernel refuses a fused launch, its ops are launched separately, and steps 1 and 2 are repeated.
- * 4. Launches are ordered by their main ops. */
+/* Groups the ops of a plan into launches. Each convolution is fused with its prologue and epilogue. The last layer of
+ * D is fused with its loss. Adam is fused with the weight gradients of its network. Tensors that all their consumers
+ * can recompute are not stored. If a kernel refuses a fused launch, the ops of this launch are launched separately,
+ * and the grouping is repeated. Launches are ordered by their main ops. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -191,8 +189,8 @@ static bool all_make(const pass *f, int i)
     return true;
 }
 
-/* Finds the ops whose results are recomputed by their consumers. Candidates depend on each other. The search therefore
- * begins with all candidates and removes those that cannot be recomputed. */
+/* Finds the ops whose results are recomputed by their consumers. Whether a result can be recomputed depends on other
+ * results. The search therefore begins with all results and removes those that cannot be recomputed. */
 static void find_made(pass *f)
 {
     for (int i = 0; i < f->p->ops; i++)

@@ -1,4 +1,4 @@
-/* Selects the tensors that are stored as bf16 (fused.h). All writers and readers of such a tensor support bf16. */
+/* Selects the tensors that are stored as bf16 (fused.h). All writers and readers of a bf16 tensor must support bf16. */
 #include "kernels/fused/fuse_launch.h"
 
 static bool is(const dg_op *op, int operand, const char *name) { return operand == dg_operand_index(op->kind, name); }
@@ -99,8 +99,8 @@ static void set(dg_row *r, bool rounded)
     r->bytes = dg_count(r->shape) * dg_value_bytes(r);
 }
 
-/* Kernels that recompute a norm's gradient load x and dx in one format. If only one of these tensors is bf16, makes
- * both fp32. */
+/* Kernels that recompute a norm's gradient load x and dx in one format. If only one of x and dx is bf16, makes both
+ * fp32. */
 static bool part_pairs(dg_plan *p)
 {
     bool changed = false;

@@ -1,6 +1,6 @@
-/* Fused launches: one CUDA kernel computes several ops of a plan. fuse_plan.c groups the ops. The structures below are
- * the kernels' arguments. The prologue of a fused convolution computes the preceding elementwise op. Its epilogue
- * computes the following elementwise op or reduction. Tensors are NHWC, fp32 or bf16. */
+/* In a fused launch, one CUDA kernel computes several ops of a plan. The pass in fuse_plan.c groups the ops. The
+ * structures below are the kernels' arguments. The prologue of a fused convolution computes the preceding elementwise
+ * op. The epilogue computes the following elementwise op or reduction. Tensors are NHWC, fp32 or bf16. */
 #ifndef DG_FUSED_H
 #define DG_FUSED_H
 
@@ -43,7 +43,7 @@ typedef struct {
     float slope;
     float factor;
     int groups;
-    bool rounded, rounded_y;           /* rounded: the results are bf16; rounded_y: y or pre is bf16 */
+    bool rounded, rounded_y;           /* true if the results are bf16 (rounded), or if y or pre is bf16 (rounded_y) */
     const float *y;                    /* act_dx: the activation's output */
     float *mean, *rstd;                /* shape (groups, C): output of epilogue stats, input of norm_dx */
     float *running_mean, *running_var; /* epilogue stats: shape (C), as in op norm_stats */
@@ -63,14 +63,15 @@ typedef struct {
     dg_math math;
 } dg_rounded;
 
-/* With --precision bf16, fuse_rounded.c sets dg_row.rounded for tensors between fused launches. A tensor is stored as
- * bf16 if all its writers and readers support bf16. Pointers to rounded tensors are still float *. Results are
+/* With --precision bf16, fuse_rounded.c sets dg_row.rounded for tensors between fused launches. A tensor is stored
+ * as bf16 if all its writers and readers support bf16. Pointers to rounded tensors are still float *. Results are
  * unchanged if every reader would round the tensor or reads only its sign. Unlike unfused ops, fused launches also
- * round a norm's input and the gradient after a norm. Sums over these two tensors use unrounded values. */
+ * round a norm's input and the gradient after a norm. Sums over a norm's input and this gradient use unrounded
+ * values. */
 
-/* A weight gradient has the operands x and y. Earlier, its convolution's forward pass reads x, and the data gradient
- * reads y. On tensor cores, these two launches store their rounded inputs (`factors`) for the weight gradient. If no
- * launch stores an operand, a kernel of the update rounds the operand. */
+/* The operand x of a weight gradient is also the input of the forward pass. The operand y is also the input of the
+ * data gradient. On tensor cores, the forward pass and the data gradient store their rounded inputs (`factors`) for
+ * the weight gradient. If no launch stores an operand, a kernel of the update rounds the operand. */
 
 /* A convolution with prologue and epilogue: a forward pass (x to y) or a data gradient (y to x). The forward pass of a
  * transposed convolution is a data gradient. The input is in.x. Of conv's pointers, only w and the result are valid. */
@@ -78,10 +79,10 @@ typedef struct {
     dg_conv_args conv;
     dg_prologue in;
     dg_epilogue out;
-    /* Forward thin convolutions read their first gather.N images from the dataset and store them in gather.x, which is
-     * in.x. This requires dg_gather_is_signed (gather.h). */
+    /* Forward thin convolutions read their first gather.N images from the dataset and store them in gather.x (equal to
+     * in.x). This requires dg_gather_is_signed (gather.h). */
     dg_gather_args gather;
-    /* The kernel family dense draws latents and stores them in noise.z, which is in.x. If noise.n is 0, the kernel
+    /* The kernel family dense draws latents and stores them in noise.z (equal to in.x). If noise.n is 0, the kernel
      * reads the latents from in.x. */
     dg_noise_args noise;
     /* true if the two previous launches do not write w, so that kernels may read w before grid_dependency_wait() */
@@ -152,11 +153,11 @@ dg_fused_size dg_fused_head_size(const dg_fused_head *h);
 dg_fused_size dg_fused_update_size(const dg_fused_update *u);
 
 /* Sets tune.split, the number of parts of a sum, for each weight gradient. The weight gradients of an update share the
- * GPU, so they need other splits than unfused weight gradients. */
+ * GPU, so their splits differ from those of unfused weight gradients. */
 void dg_fused_update_split(dg_fused_update *u);
 
-/* Return NULL, or the reason why the ops cannot be fused. The text is valid until the next call. dg_variant_check()
- * must have accepted `tune` for the op. */
+/* Return NULL, or the reason why the ops cannot be fused. The text is valid until the next call. The caller has
+ * checked `tune` by dg_variant_check(). */
 const char *dg_fused_conv_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu);
 const char *dg_fused_head_refuses(const dg_fused_head *h);
 const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu);

@@ -1,4 +1,4 @@
-/* Chooses the kernel family of a fused convolution and calls the functions of this family. */
+/* Chooses the kernel family of a fused convolution, and returns its limits and scratch size. */
 #include "core/tune/conv_tiles.h"
 #include "kernels/fused/fuse_launch.h"
 

@@ -2,9 +2,9 @@
  * The prologue is applied to a value when the value is stored in shared memory. The weights are rounded before the
  * launch. The epilogue reads the results from registers.
  * Tile: as in conv_mma_fwd.cuh and conv_mma_dx.cuh.
- * Shared memory: as in conv_mma_fwd.cuh and conv_mma_dx.cuh, plus 16 bytes, plus 8 or 12 bytes per summed channel. If
- * a pipeline stage has 8 KB, weights have two more stages. With warpgroups and split sums, the operands' memory is at
- * least as large as a tile's sums (fused_mma_join.cuh).
+ * Shared memory: as in conv_mma_fwd.cuh and conv_mma_dx.cuh, plus 16 bytes, plus 8 or 12 bytes per summed channel.
+ * Weights have four pipeline stages instead of two if a stage has 8 KB. With warpgroups and split sums, the operands'
+ * memory is at least as large as a tile's sums (fused_mma_join.cuh).
  * Registers: forward pass 146 to 172, data gradient 146 to 190, warpgroups 107 to 254.
  * Bound by: shared memory, and the latency of the epilogue's sums over blocks. */
 #ifndef DG_FUSED_MMA_CUH
@@ -27,7 +27,7 @@ struct dg_fused_mma {
     const void *rounded;
     void *factors;
     unsigned share; /* bit i is set if the first column of tiles stores slice i of the rounded input */
-    bool early;     /* true if the first weights are loaded before grid_dependency_wait() */
+    bool early;
     float *result, *sums, *parts;
     unsigned *columns, *tiles;
 };
@@ -38,8 +38,6 @@ static __device__ __forceinline__ dg_channel dg_channel_times(const dg_channel &
     return {k.scale * by, k.tilt * by, k.shift * by};
 }
 
-/* Fills the table with the prologue coefficients of this block's channels. If the arithmetic is scaled, the
- * coefficients are multiplied by 2^shift. */
 template <class G>
 static __device__ __forceinline__ void dg_fused_table(float *table, const dg_prologue &s, int group, int first,
                                                       int count, int C, int shift)
@@ -95,7 +93,7 @@ static __device__ __forceinline__ float dg_column_sum(const float (&v)[2 * G::NJ
     return sum;
 }
 
-/* Not inlined, because few blocks call it. */
+/* Not inlined, because few blocks call dg_fused_merge(). */
 template <int NT>
 static __device__ DEV_NOINLINE void dg_fused_merge(dg_epilogue s, float *sums, unsigned *counters, int block, int group,
                                                    int n0, int channels, int C, int clusters, int per_group,

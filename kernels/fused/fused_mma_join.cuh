@@ -63,8 +63,8 @@ template <class G, class Sums> static __device__ __forceinline__ void dg_cluster
 }
 
 /* Without warpgroups, blocks store their parts of a split sum in scratch memory. The last block adds the parts in
- * order and returns true. The order of two parts does not matter, so the last block then adds only the other part to
- * its own part. */
+ * order and returns true. With two parts, the last block adds the other part to its own part, because the order does
+ * not matter. */
 template <class G, class Sums>
 static __device__ __forceinline__ bool dg_fused_join(Sums &sums, float *parts, unsigned *counters)
 {

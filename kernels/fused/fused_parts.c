@@ -17,7 +17,8 @@ static const char *epilogue_name(const dg_epilogue *s)
     return name[s->kind];
 }
 
-/* Returns the number of partial sums that the epilogue merges. With clusters, this is the total of both merges. */
+/* Returns the number of partial sums that the epilogue merges. If there are clusters, returns the total of both
+ * merges. */
 static double merged(const dg_epilogue *s, int per_group, int channels)
 {
     if (s->kind != DG_EPILOGUE_STATS && s->kind != DG_EPILOGUE_NORM_DX) return 0;

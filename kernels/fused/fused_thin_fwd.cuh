@@ -2,9 +2,9 @@
  * the gradient of a norm. Template parameter `fwd` is dg_thin_fwd<CI> or dg_thin_mma_fwd<E, CI>, where x has CI
  * channels.
  * Tile: 4 x 32 pixels x 32 channels.
- * Shared memory: 5 KB (CI = 1) or 14 KB (CI = 3). On tensor cores: 3 or 7 KB.
- * Registers: 96 to 117. On tensor cores: 96.
- * Bound by: fp32 multiply-adds. On tensor cores: stores of the results. */
+ * Shared memory: 5 KB (CI = 1) or 14 KB (CI = 3), on tensor cores 3 or 7 KB.
+ * Registers: 96 to 117, on tensor cores 96.
+ * Bound by: fp32 multiply-adds, on tensor cores stores of the results. */
 #ifndef DG_FUSED_THIN_FWD_CUH
 #define DG_FUSED_THIN_FWD_CUH
 
@@ -30,7 +30,6 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
     auto inside = [=](int s, int e) {
         return place + 128 * s < line + border && (unsigned)(first + 128 * s + e) < (unsigned)width;
     };
-    /* Calls f(k, s, at) for each pack of four values. `at` is the index of the pack's first value in the image. */
     auto for_each = [=](auto f) {
 #pragma unroll
         for (int k = 0; k < each; k++)
@@ -82,10 +81,9 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
     const int end = b0 + DG_THIN_COLS < a.Wo ? 2 * (b0 + DG_THIN_COLS) * CI : width;
     float *const x = (float *)g.x;
     const int start = image * a.H * width;
-    auto own = [=](int k, int s) { /* true if pack s of row k begins with a pixel of this tile */
-                                   const int row = top + k * warps, at = first + 128 * s;
-                                   return there(k) && row >= 2 * a0 && row < end_row && at >= 2 * b0 * CI &&
-                                          inside(s, 0) && at < end;
+    auto own = [=](int k, int s) {
+        const int row = top + k * warps, at = first + 128 * s;
+        return there(k) && row >= 2 * a0 && row < end_row && at >= 2 * b0 * CI && inside(s, 0) && at < end;
     };
     if (wide)
         for_each([&](int k, int s, int at) {

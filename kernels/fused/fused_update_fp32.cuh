@@ -1,5 +1,5 @@
-/* Weight gradients of a fused update without tensor cores: of images (kernel family thin) and of flat convolutions.
- * The family gemv is for few channels of y, and dense for many channels. */
+/* Weight gradients of a fused update without tensor cores. The kernel family thin is for images. The families gemv and
+ * dense are for flat convolutions with few or many channels of y. */
 #ifndef DG_FUSED_UPDATE_FP32_CUH
 #define DG_FUSED_UPDATE_FP32_CUH
 

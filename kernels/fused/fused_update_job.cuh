@@ -1,7 +1,8 @@
 /* The first kernel of the fused update (fused.h, fused_update.h) computes the partial sums of all weight gradients.
- * Template parameter E: arithmetic of the jobs on tensor cores (mma.cuh); each instance has its own file.
- * Tile: depends on the job, which is one weight gradient (fused_update.h).
- * Shared memory: 4 to 92 KB for the largest job, plus 320 bytes.
+ * Template parameter E is the arithmetic of weight gradients on tensor cores (mma.cuh). Each instance has its own
+ * file.
+ * Tile: depends on the weight gradient (fused_update.h).
+ * Shared memory: 4 to 92 KB for the largest weight gradient, plus 320 bytes.
  * Registers: 197, with warpgroups 208.
  * Bound by: shared memory and tensor cores. */
 #ifndef DG_FUSED_UPDATE_CUH

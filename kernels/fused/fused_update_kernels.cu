@@ -2,7 +2,7 @@
  * Tile: 2,048 weights per block, fewer if the sum has many parts.
  * Shared memory: 4 KB.
  * Registers: 64.
- * Bound by: memory, with 26 bytes per weight, and 4 bytes per weight and part of a sum. */
+ * Bound by: memory. A weight moves 26 bytes, and 4 bytes for each part of its sum. */
 #include "kernels/fused/fused_update_job.cuh"
 #include "kernels/fused/rounded.cuh"
 #include "kernels/ops/adam/adam.cuh"

@@ -11,7 +11,6 @@ static bool is_divided(dg_fused_family kind)
     return dg_update_has_factors(kind) || kind == DG_FUSED_THIN_MMA || kind == DG_FUSED_THIN;
 }
 
-/* Estimated time of a block in ns: a fixed time, and a time per work unit. */
 typedef struct {
     double begin, unit;
 } block_ns;
@@ -24,7 +23,7 @@ typedef struct {
     block_ns job[DG_UPDATE_JOBS];
 } update_costs;
 
-/* The time of DG_FUSED_MMA was measured on an H100. The other times are guesses. */
+/* Only the time of DG_FUSED_MMA was measured (on an H100). */
 static block_ns assumed_ns(const dg_update_work *w, dg_math math)
 {
     const bool bf16 = math == DG_MATH_BF16;

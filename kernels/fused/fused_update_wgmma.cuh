@@ -1,11 +1,12 @@
 /* A weight gradient's tile on Hopper's warpgroups (wgmma.cuh), for fused updates. The counterparts for warps are
- * dg_dw_tile and dg_dw_products (conv_mma_dw.cuh). The matrix product has M = Co and N = 16 channels of x in four
- * phases. Its K is the positions of y. A piece has 64 positions of y. Each of the two warpgroups multiplies half of a
- * piece. At the end, the sums of both warpgroups are added.
+ * dg_dw_tile and dg_dw_products (conv_mma_dw.cuh). The matrix product has M = Co, N = 16 channels of x in four phases,
+ * and K = positions of y. A piece has 64 positions of y. Each of the two warpgroups multiplies half of a piece. At the
+ * end, the sums of both warpgroups are added.
  *
  * In shared memory, x is stored as [phase][plane of channels][line of positions]. The 4 phases x 2 planes of a product
- * therefore have one stride. A shift (ky / 2, kx / 2) only moves the start address. Eight consecutive positions are a
- * row of an 8x8 cell, or a row of two adjacent 4x4 cells. The operand y is loaded into registers once for all shifts.
+ * therefore have one stride. A shift (ky / 2, kx / 2) only moves the start address of x. Eight consecutive positions
+ * are a row of an 8x8 cell, or a row of two adjacent 4x4 cells. The operand y is loaded into registers once for all
+ * shifts.
  * Tile: 64 channels of y x 16 taps x 16 channels of x.
  * Shared memory: 76 KB in four stages, small maps 84 KB.
  * Registers: 128 per thread for sums.

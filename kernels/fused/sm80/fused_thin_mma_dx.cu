@@ -4,13 +4,13 @@
  * The matrix product has M = positions of y, N = 16 taps x CI channels and K = Co. A value of x is a sum over four
  * positions of y. Step (a, b) computes four pixels of x. For py and px of 0 or 1, pixel (2a - 1 + py, 2b - 1 + px) is
  *   r[a, b](py, px) + r[a - 1, b](2 + py, px) + r[a, b - 1](py, 2 + px) + r[a - 1, b - 1](2 + py, 2 + px).
- * The term r[a, b](ky, kx) is the product of position (a, b) of y and tap (ky, kx). Terms outside of y are 0. A
- * product that sums over the four positions would round each value of y four times.
+ * The term r[a, b](ky, kx) is the product of position (a, b) of y and tap (ky, kx). Terms outside of y are 0.
  *
  * Four lanes load 16 channels of a position directly into registers. Lane t of these four lanes computes column t of
- * the taps. Shuffles exchange sums between adjacent positions of a row. Each warp computes one row of positions. It
- * passes its sums for the next row of pixels to the next warp. The first warp of a block only passes sums, because its
- * row belongs to the previous block. A warp writes its two rows of pixels to shared memory for the epilogue.
+ * the taps. Shuffles exchange sums between adjacent positions of a row. Each warp computes one row of positions. A
+ * warp passes its sums for the next row of pixels to the next warp. The first warp of a block only passes sums,
+ * because its row belongs to the previous block. A warp writes its two rows of pixels to shared memory for the
+ * epilogue.
  * Tile: up to 17 rows of positions of one image, with all channels. The row above the tile is computed again.
  * Warp tile: one row of y. Each step multiplies 16 positions x 16 channels by 16 CI columns.
  * Shared memory: 1.5 KB per row (0.5 KB if CI = 1), and 1.7 KB per 16 channels of y.
@@ -184,7 +184,7 @@ template <int CI_, bool ROUNDED> struct thin_dx {
 };
 
 /* Applies the epilogue to n values of each of rows iy and iy + 1 of x. The rows are read at `from` and from + G::line.
- * They are stored at indices `row` and row + width of x. Rows outside of x are skipped. */
+ * The results are stored at indices `row` and row + width of x. Rows outside of x are skipped. */
 template <class G>
 static __device__ __forceinline__ void write(const dg_fused_conv &f, const float *from, int row, int width, int n,
                                              int iy)

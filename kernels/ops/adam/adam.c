@@ -1,4 +1,4 @@
-/* Adam over the flat weights of one network. It is bound by memory (seven values per weight). */
+/* Adam over the flat weights of one network, bound by memory (seven values per weight). */
 #include "kernels/ops/update/sweep.h"
 
 void DG_CPU(dg_cpu_adam)(const dg_adam_args *a, const dg_tune *tune)

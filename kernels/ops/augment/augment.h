@@ -1,4 +1,4 @@
-/* The random parameters of the augmentation of one image. They are equal on every backend. */
+/* The random parameters of the augmentation of one image. The parameters are equal on every backend. */
 #ifndef DG_AUGMENT_H
 #define DG_AUGMENT_H
 

@@ -4,8 +4,8 @@
 #include "kernels/ops/act/act.cuh"
 #include "kernels/ops/norm/columns.cuh"
 
-/* Computes dx and the column sums of dx over a chunk of rows. dx may be dy. The sums of a single chunk are the bias
- * gradient db. */
+/* Computes dx and the column sums of dx over a chunk of rows. The arrays dx and dy may be the same. The sums of a
+ * single chunk are the bias gradient db. */
 template <class real>
 static __global__ void __launch_bounds__(MAX_BLOCK, 2)
     bias_dx_kernel(const dg_bias_act_args a, const columns s, dg_act act, real factor, int width)

@@ -19,7 +19,6 @@ enum {
     FEW = 16 /* if both x and w have more than 16 rows, packing is faster */
 };
 
-/* Rows of x or w. If i is too large, row(r, i) returns the last row. */
 typedef struct {
     const real *at;
     ptrdiff_t stride;

@@ -6,8 +6,8 @@
  * because the inputs ascend. A span describes the inputs that one output reads along an axis.
  *
  * If K is a multiple of S, all S x S phases of the backward pass read equal inputs. With few channels, the backward
- * pass merges these phases. S x S pixels then count as one pixel of S*S*C channels. The convolution then has stride 1
- * and K/S taps ("sub-pixel").
+ * pass then merges the phases. S x S pixels count as one pixel of S*S*C channels. Merged phases are a convolution with
+ * stride 1 and K/S taps ("sub-pixel").
  *
  * A tile is one output pixel of DG_MR images by one or two vectors of output channels. Input rows are packed with the
  * images innermost: in[iy][ix][c][image]. A tile therefore reads one contiguous stream per row of taps, and padding
