@@ -33,7 +33,7 @@ typedef struct {
 typedef struct {
     dg_job job;
     dg_trainer trainer;
-    int ahead; /* steps launched together */
+    int ahead;
 } dg_batch_trial;
 
 /* Build a job for this batch size within the memory b->room, and run some steps to warm up. If the job does not fit,

@@ -20,7 +20,7 @@ typedef struct {
     const char *kind;
     const dg_variant *variant;
     double flops, bytes;
-    dg_timing ms; /* n = 0: not measured */
+    dg_timing ms;
     dg_prediction predicted;
 } dg_bench_op;
 

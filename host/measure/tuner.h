@@ -9,8 +9,8 @@
 #include "host/measure/trial.h"
 
 typedef struct {
-    dg_op op;             /* the first op of this kind and shape in the plan */
-    dg_tune best, before; /* new choice; previous choice */
+    dg_op op; /* the first op of this kind and shape in the plan */
+    dg_tune best, before;
     double us, before_us, direct_us;
     int tried, wrong;      /* number of timed choices; number of failed choices */
     char first_wrong[160]; /* the first failed choice, and its error; "": none */

@@ -17,16 +17,16 @@ dg_view dg_add_augment_dx(dg_builder *b, dg_job *job, dg_view dy, int N, int ord
 
 /* Indices into dg_metrics. */
 enum {
-    DG_LOSS_D_REAL, /* mean loss of D on real images */
-    DG_LOSS_D_FAKE, /* mean loss of D on samples */
-    DG_LOSS_G,      /* mean loss of G on samples, with the updated D */
-    DG_D_X,         /* mean output of D on real images, scaled to 0..1 (ops_gan.h); with bce: sigmoid(logit) */
-    DG_D_GZ1,       /* like DG_D_X, on the samples of DG_LOSS_D_FAKE */
-    DG_D_GZ2,       /* like DG_D_X, on the samples of DG_LOSS_G */
-    DG_BAD_G,       /* number of non-finite weights of G after the update */
-    DG_BAD_D,       /* like DG_BAD_G, of D */
-    DG_R1,          /* with --r1 or --r2: mean |dD / dimage|^2 over real images */
-    DG_R2           /* like DG_R1, over samples */
+    DG_LOSS_D_REAL,
+    DG_LOSS_D_FAKE,
+    DG_LOSS_G, /* mean loss of G on samples, with the updated D */
+    DG_D_X,    /* mean output of D on real images, scaled to 0..1 (ops_gan.h); with bce: sigmoid(logit) */
+    DG_D_GZ1,  /* like DG_D_X, on the samples of DG_LOSS_D_FAKE */
+    DG_D_GZ2,  /* like DG_D_X, on the samples of DG_LOSS_G */
+    DG_BAD_G,  /* number of non-finite weights of G after the update */
+    DG_BAD_D,  /* like DG_BAD_G, of D */
+    DG_R1,     /* with --r1 or --r2: mean |dD / dimage|^2 over real images */
+    DG_R2      /* like DG_R1, over samples */
 };
 
 void dg_gan_step(dg_builder *b, dg_job *job, dg_plan_role role, int B);

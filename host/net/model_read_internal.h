@@ -6,7 +6,7 @@
 
 enum { DG_IN_BEFORE = 0, DG_IN_LATENT = -1, DG_IN_IMAGES = -2 }; /* values of key `in` that are not section numbers */
 
-/* A section such as [C.4]; section number 0 is [C], the defaults of all layers of C. */
+/* A section such as [C.4]. Section number 0 is [C], with the defaults of all layers of C. */
 typedef struct {
     dg_layer layer;
     int in, add, repeat, repeat_from;

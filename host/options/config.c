@@ -1,9 +1,9 @@
 /* Reads config.ini with the library inih. The file stores every option value of a run in section [run].
  *
  * The library inih, as Debian builds it, cuts lines at 200 bytes, ends a value at " ;", reads an indented line as a
- * continuation and strips blanks. Therefore next_line() drops comments and indentation, and splits a long line into a
- * first line and continuation lines. A mark on both sides of a split keeps inih from stripping blanks or finding a
- * comment there. Values with characters that inih would change are written in quotes. */
+ * continuation and strips blanks. Because of these rules, next_line() drops comments and indentation, and splits a long
+ * line into a first line and continuation lines. A mark on both sides of a split keeps inih from stripping blanks or
+ * finding a comment there. Values with characters that inih would change are written in quotes. */
 #include "host/options/option_table.h"
 
 #include <ctype.h>
@@ -30,7 +30,7 @@ typedef struct {
 
     const char *where;
     dg_options *o;
-    char name[64], value[VALUE_SIZE]; /* of the current line */
+    char name[64], value[VALUE_SIZE];
     int value_line;
     int seen[DG_OPTIONS_MAX];
     dg_err error;

@@ -29,14 +29,14 @@ enum {
     DG_OPT_MODEL = 32,   /* a model file may set this option in its section [train] */
     DG_OPT_IF_SET = 64,  /* config.ini omits the option at its default, unless the model has a section [train] */
     DG_OPT_COMMON = 128, /* the short help shows the option */
-    DG_OPT_OUTPUT = 256, /* the value is an output path */
-    DG_OPT_RESULT = 512  /* checkpoints store the option, because it changes the training */
+    DG_OPT_OUTPUT = 256,
+    DG_OPT_RESULT = 512 /* checkpoints store the option, because it changes the training */
 };
 
 typedef struct {
     const char *name; /* option name, key in config.ini, environment variable DCGAN_NAME */
-    char letter;      /* 0: none */
-    const char *arg;  /* name of the argument, or NULL if it is optional and "yes" by default */
+    char letter;
+    const char *arg; /* name of the argument, or NULL if it is optional and "yes" by default */
     dg_option_kind kind;
     size_t offset;
     double min, max;
@@ -46,7 +46,7 @@ typedef struct {
     unsigned commands;
     unsigned flags;
     const char *help; /* noun phrase of at most 80 characters with choices and default */
-    const char *text; /* one to three sentences for the reference page and man page */
+    const char *text;
 } dg_option;
 
 enum { DG_EXAMPLES = 5 };
@@ -130,7 +130,7 @@ dg_err dg_options_presets(dg_options *o);
 void dg_options_free_values(dg_options *o);
 bool dg_same_place(const char *a, const char *b); /* true for equal texts or two paths to one file */
 
-enum { DG_CONFIG_VALUE = 4096 }; /* bytes of a value with its NUL */
+enum { DG_CONFIG_VALUE = 4096 };
 dg_err dg_config_read(const char *path, dg_options *o);
 dg_err dg_config_parse(const char *text, const char *where, dg_options *o);
 /* Returns the text of config.ini (malloc'd): saved options, version, command line. NULL: out of memory. */
@@ -140,7 +140,7 @@ typedef enum { DG_HELP_TEXT, DG_HELP_MAN, DG_HELP_MARKDOWN } dg_help_format;
 /* Write an option's short help, choices and default for the command: at most 80 characters. */
 void dg_help_option(const dg_option *t, dg_command c, char *out, size_t size);
 void dg_help_bare(FILE *to);
-void dg_help_short(FILE *to); /* text of --help: at most 45 lines */
+void dg_help_short(FILE *to);
 void dg_help_command(FILE *to, dg_command c, bool all);
 void dg_help_reference(FILE *to, dg_help_format format);
 /* Returns false for shells other than bash, zsh and fish. */

@@ -106,7 +106,7 @@ static dg_err check_schedule(const dg_options *o)
     const struct {
         const char *name;
         double value;
-        const char *of; /* the option whose value the schedule changes */
+        const char *of;
         double start;
     } end[] = {{"lr-end", o->lr_end, "lr", o->lr},
                {"beta2-end", o->beta2_end, "beta2", o->beta2},

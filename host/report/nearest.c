@@ -12,8 +12,8 @@ enum { SHOWN = 16, ROW = 8, SIDE = 16, GAP = 2, VALUES = 4 * SIDE * SIDE };
 
 typedef struct {
     int cells, values;
-    uint8_t *pixels;           /* (cells, size, size, channels) */
-    float seen[SHOWN][VALUES]; /* reduced samples */
+    uint8_t *pixels; /* (cells, size, size, channels) */
+    float seen[SHOWN][VALUES];
     double least[SHOWN];
     int nearest[SHOWN];
 } search;
