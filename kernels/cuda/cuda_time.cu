@@ -94,7 +94,7 @@ static dg_err time_pieces(timed *t, int n, double *ms)
     return e == cudaSuccess ? DG_OK : dg_gpu_report(c, t->op ? t->op->name : t->plan->name, "timing", e);
 }
 
-/* If op i is the main op of a launch, sets ms[i] to the launch's time. Otherwise, sets ms[i] to 0. The loop runs
+/* Sets ms[i] to the time of the launch whose main op is op i, or to 0 if there is no such launch. The loop runs
  * backwards, so that it reads each launch's time before overwriting it. */
 static dg_err cuda_time_plan(dg_backend *b, struct dg_plan *p, double *ms)
 {

@@ -12,8 +12,8 @@ __device__ __forceinline__ void cluster_sync()
 #endif
 }
 
-/* Reads shared memory of block `rank`, beginning at the offset of `own`. The function load(i) reads floats i to i + 3;
- * i must be a multiple of 4. */
+/* Reads shared memory of block `rank`, beginning at the offset of `own`. The function load(i) reads floats i to i + 3.
+ * Index i must be a multiple of 4. */
 struct cluster_memory {
     uint32_t start;
 

@@ -5,9 +5,9 @@
  * consecutive. Consecutive planes start `pitch` units apart.
  *
  * A fragment load reads eight adjacent positions (128 bytes) of a plane without bank conflicts. All taps of a
- * convolution therefore share one copy of a plane. Eight threads at a time store 4 positions of 2 planes. These eight
- * units are in different banks if pitch % 8 is 4. If pitch % 8 is 0, position p of an odd plane is stored at index p ^
- * 4 to avoid bank conflicts.
+ * convolution therefore share one copy of a plane. Eight threads at a time store 4 positions of 2 planes. If pitch % 8
+ * is 4, the eight stored units are in different banks. If pitch % 8 is 0, position p of an odd plane is stored at
+ * index p ^ 4 to avoid bank conflicts.
  *
  * For sums over channels, operands are read by rows, and a matrix row is a position. For sums over positions, operands
  * are read by columns, and a matrix row is a channel. */

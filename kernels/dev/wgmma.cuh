@@ -30,9 +30,9 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
         return dev_matrix::of(unit, next_k, next_n);
     }
 
-    /* Adds the products of TAPS taps to every sums[q]; finish() waits for the products. P: type of the input patch in
-     * shared memory. For tap t of sums[q], operand A starts moved_a + at_a(t, q) units after `a`. Operand B starts
-     * moved_b + at_b(t, q) units after `b`. */
+    /* Adds the products of TAPS taps to every sums[q]. The function finish() waits for the products. P: type of the
+     * input patch in shared memory. For tap t of sums[q], operand A starts moved_a + at_a(t, q) units after `a`.
+     * Operand B starts moved_b + at_b(t, q) units after `b`. */
     template <class P, bool TRANS_B, int TAPS, int Q, int NJ, class AtA, class AtB>
     static __device__ __forceinline__ void products(float (&sums)[Q][NJ][4], place_of_a<P> a, int moved_a, dev_matrix b,
                                                     int moved_b, AtA at_a, AtB at_b)

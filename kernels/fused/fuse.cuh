@@ -86,7 +86,7 @@ static __device__ __forceinline__ dg_pack<float, 2> dg_widened(uint32_t v)
 {
     return {{__uint_as_float(v << 16), __uint_as_float(v & 0xffff0000u)}};
 }
-/* Loads x[at] to x[at + 3]; `at` must be a multiple of 4. If `rounded`, x is stored as bf16 (fused.h). */
+/* Loads x[at] to x[at + 3]. Index `at` must be a multiple of 4. If `rounded`, x is stored as bf16 (fused.h). */
 static __device__ __forceinline__ dg_pack<float, 4> dg_load_four(const float *x, int64_t at, bool rounded)
 {
     if (!rounded) return dg_load<4>(x + at);
@@ -264,9 +264,9 @@ static __device__ __forceinline__ void dg_epilogue_write(const dg_epilogue &s, i
     }
 }
 
-/* If there are clusters, returns true in the last block of each cluster. Otherwise, returns true in the last block of
- * the column of tiles. All threads of a block must call this function after they have stored the block's partial sums.
- * `block` is the block's number in its statistics group. */
+/* If there are clusters, returns true in the last block of each cluster. Without clusters, returns true in the last
+ * block of the column of tiles. All threads of a block must call this function after they have stored the block's
+ * partial sums. `block` is the block's number in its statistics group. */
 static __device__ __forceinline__ bool dg_epilogue_last(const dg_epilogue &s, unsigned *counters, int block, int group,
                                                         int clusters, int per_group)
 {

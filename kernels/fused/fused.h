@@ -12,7 +12,7 @@
 typedef enum {
     DG_PROLOGUE_PLAIN,
     DG_PROLOGUE_NORM,   /* a(gamma (x - mean) rstd + beta), where a(z) = z if z > 0, else factor z */
-    DG_PROLOGUE_NORM_DX /* gamma rstd (x - total0 - (pre - mean) total1); DG_EPILOGUE_NORM_DX has stored x */
+    DG_PROLOGUE_NORM_DX /* gamma rstd (x - total0 - (pre - mean) total1), for x stored by DG_EPILOGUE_NORM_DX */
 } dg_prologue_kind;
 
 typedef struct {
@@ -23,7 +23,7 @@ typedef struct {
     const float *gamma, *beta; /* (C) */
     const float *totals;       /* norm_dx: (groups, 2, C) */
     float factor;
-    int groups;  /* number of statistics groups, which are equal parts of the batch; 1 for plain */
+    int groups;  /* number of statistics groups (equal parts of the batch), 1 for prologue plain */
     int rounded; /* 1 if x and pre are bf16 */
 } dg_prologue;
 
@@ -59,7 +59,7 @@ typedef struct {
 typedef struct {
     const float *from;
     void *to;  /* NULL if no kernel reads rounded weights */
-    int64_t n; /* number of values, including the gaps between tensors; a multiple of 64 */
+    int64_t n; /* number of values including gaps between tensors, a multiple of 64 */
     dg_math math;
 } dg_rounded;
 
@@ -88,7 +88,7 @@ typedef struct {
     /* true if the two previous launches do not write w, so that kernels may read w before grid_dependency_wait() */
     bool early;
     const void *rounded; /* kernel family mma: rounded weights in the order of conv.w (dg_rounded) */
-    void *factors;       /* output of kernel family mma: its rounded input; may be NULL */
+    void *factors;       /* rounded input of kernel family mma, which its kernel stores, or NULL */
     float *scratch;
     unsigned *counters; /* array of dg_fused_size.counters elements, all 0 before and after every launch */
 } dg_fused_conv;

@@ -1,5 +1,5 @@
-/* Data gradients of fused convolutions of images (the forward pass of G's last layer). This file also chooses the
- * kernel for both directions. Each thread applies the norm to the values of y that it has copied to shared memory.
+/* Data gradients of fused convolutions of images (the forward pass of G's last layer), and the choice of kernels for
+ * both directions. Each thread applies the norm to the values of y that it has copied to shared memory.
  * Tile: 8x8 positions of 8 images (maps up to 32 wide) or 16x32 positions of one image. A position has 2x2 pixels of x
  * with CI channels. Stage: 4 channels of y.
  * Shared memory: 13 or 16 KB per stage, 2 to 4 stages, and 8 bytes per channel of y.

@@ -7,8 +7,8 @@
 
 #include "kernels/cpu/cpu.h"
 
-/* Computes tanh(x) = q / (q + 2) with q = exp(2x) - 1 for |x|. This formula has no cancellation and no branch, so
- * loops vectorise. The result does not depend on libm.
+/* Computes tanh(x) = q / (q + 2) with q = exp(2x) - 1 for |x|. The formula for tanh has no cancellation and no branch,
+ * so loops vectorise. The result does not depend on libm.
  * With s = 2^k and r = 2x - k ln 2, |r| <= ln 2 / 2, q is s (exp(r) - 1) + (s - 1). The series of exp(r) - 1 ends when
  * its next term is below half an ulp. */
 #if DG_FP == 64

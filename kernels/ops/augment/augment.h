@@ -8,7 +8,7 @@
 typedef struct {
     double bias, saturation, contrast;
     int ty, tx;                             /* shift: pixel (i, j) is read from (i + ty, j + tx) */
-    int row_from, row_to, col_from, col_to; /* box that is cut out; row_to and col_to are exclusive */
+    int row_from, row_to, col_from, col_to; /* box that is cut out, without row row_to and column col_to */
 } dg_augmentation;
 
 static inline DG_HD int dg_augment_whole(uint32_t word, int count)

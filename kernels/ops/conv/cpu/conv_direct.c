@@ -254,7 +254,7 @@ static void scatter(const row *w, const real *c, int n0, int images, int block, 
             real *to = j->out + n0 * image + ((ptrdiff_t)y * j->Wo + x) * j->Co + n;
             const real *from = c + column - c0;
             if (j->blocks == 1 && run <= DG_SQUARE && x * j->Co + n + DG_SQUARE <= j->Wo * j->Co) {
-                /* This loop always stores DG_SQUARE values; excess values are overwritten later. */
+                /* Excess values of the DG_SQUARE stored values are overwritten later. */
                 for (int i = 0; i < images; i++)
                     *(dg_square_row *)(to + i * image) = *(const dg_square_row *)(from + i * j->NR);
             } else {
