@@ -41,7 +41,7 @@ static dg_err limits(const dg_op_values *v)
         const dg_check_operand *o = &v->operand[k];
         if (!o->limit) continue;
         double largest = 0;
-        /* fabs, because elements that this op does not write may have either sign */
+        /* elements that this op does not write may be negative */
         for (size_t i = 0; i < o->count; i++) largest = fmax(largest, fabs(dg_check_value(o, o->weight, i)));
         const double least = t->math == DG_MATH_FP16 ? fp16_steps(v) : 0;
         for (size_t i = 0; i < o->count; i++)
@@ -50,7 +50,8 @@ static dg_err limits(const dg_op_values *v)
     return DG_OK;
 }
 
-/* Fractions of the peak rate that Winograd's products and transforms reach. Loads and stores limit the transforms. */
+/* Fractions of the peak rate that Winograd's products and transforms reach. Loads and stores limit the speed of the
+ * transforms. */
 #define FILTERED 0.7
 #define TRANSFORM 0.25
 

@@ -1,5 +1,5 @@
-/* Grouped convolution with stride 1: forward, data gradient, weight gradient. A tap of a group is a small matrix, 16 x
- * 16 for 16 channels per group. The matrix stays in registers while it is applied to the pixels of a row. */
+/* Grouped convolution with stride 1: forward, data gradient, weight gradient. One tap of a group is a small matrix: 16
+ * x 16 for 16 channels per group. The matrix stays in registers while it is applied to the pixels of a row. */
 #include <stdbool.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Batch norm statistics of a batch, and frozen statistics. */
+/* Statistics for batch norm: computed from a batch, or frozen running statistics. */
 #include <math.h>
 #include <stdbool.h>
 #include "kernels/ops/norm/norm_tiles.h"

@@ -9,7 +9,8 @@
 enum { PIECE = 64, RING = 4 };
 static const real zeros[PIECE];
 
-/* An input row, from the first channel of a piece on. A row outside of the image points to zeros and has step 0. */
+/* An input row; `at` points to the first channel of a piece. A row outside of the image points to zeros and has step
+ * 0. */
 typedef struct {
     const real *at;
     int64_t step;

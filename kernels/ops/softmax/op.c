@@ -19,7 +19,7 @@ static dg_err limits(const dg_op_values *v) { return dg_limits_each(v, limit); }
 
 static double flops(const dg_op *op) { return 7.0 * op->u.softmax.N * op->u.softmax.C; }
 
-/* Scratch memory stores the losses of all rows, which the last block adds. */
+/* The last block adds the losses of all rows, which are in scratch memory. */
 static size_t scratch(const dg_op *op, dg_type real)
 {
     (void)real;

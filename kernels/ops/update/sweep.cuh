@@ -4,7 +4,7 @@
 
 #include "kernels/dev/cuda.cuh"
 
-/* Number of blocks that fills any GPU. */
+/* Maximum number of blocks, which fills any GPU. */
 static constexpr int DG_SWEEP_BLOCKS = 2048;
 
 /* All threads of a block must call this function at the end. Adds this thread's `broken` non-finite weights to a

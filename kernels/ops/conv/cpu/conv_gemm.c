@@ -132,7 +132,8 @@ static void pack_rows(const job *j, real *restrict to, ptrdiff_t m0, ptrdiff_t m
     }
 }
 
-/* Prefetches n terms of the next strip of b, because their stride is too large for the hardware prefetcher. */
+/* Prefetches n terms of the next strip of b, because the stride of these terms is too large for the hardware
+ * prefetcher. */
 static void fetch_strip(const job *j, const real *from, ptrdiff_t n)
 {
     const bool in_rows = j->bk == 1;

@@ -1,8 +1,8 @@
 /* Variant gemv, for the last layer of D: y is one pixel with at most 4 channels. Index k runs over the values of an
  * image, whose number is a multiple of 4.
- * Forward: y[n,co] = sum over k of x[n,k] w[co,k]; a block computes an image.
- * Data gradient: x[n,k] = sum over co of y[n,co] w[co,k]; a thread computes 4 values of an image.
- * Weight gradient: w[co,k] = sum over n of y[n,co] x[n,k]; a warp sums 128 weights over every eighth image.
+ * Forward, one block per image: y[n,co] = sum over k of x[n,k] w[co,k].
+ * Data gradient, one thread per 4 values: x[n,k] = sum over co of y[n,co] w[co,k].
+ * Weight gradient, one warp per 128 weights and every eighth image: w[co,k] = sum over n of y[n,co] x[n,k].
  * Shared memory: fwd and dw 4 KB, dx none.
  * Registers: fwd 44, dx 32, dw 40.
  * Bound by: memory (reads of x) */

@@ -299,7 +299,7 @@ template <class Job, class G> struct dg_weights {
         return groups % G::stages == 0 ? g % G::stages : (chunk * groups + g) % G::stages;
     }
 
-    /* Copies the rounded weights that are used `later` steps after step (chunk, g). EARLY: before
+    /* Copies the rounded weights of the step that is `later` steps after step (chunk, g). EARLY: before
      * grid_dependency_wait(). */
     template <bool EARLY> __device__ __forceinline__ void copy_step(int chunk, int g, int later, int chunks)
     {

@@ -19,7 +19,7 @@ const char *dg_conv_check_tile(dg_tune *t, int threads);
 /* Checks the number of stages (2 to 4, default `usual`). A stage has `words` 32-bit words. */
 const char *dg_conv_check_stages(dg_tune *t, int usual, int words, const dg_gpu *gpu);
 
-/* Checks the number of parts of a split sum, at most `most`. `phases`: number of concurrent phases, each with its own
+/* Checks that a sum is split into at most `most` parts. `phases`: number of concurrent phases, each with its own
  * parts. */
 const char *dg_conv_check_split(dg_tune *t, int most, int phases);
 
