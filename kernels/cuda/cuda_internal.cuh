@@ -44,7 +44,6 @@ typedef struct {
     uint64_t written;
     bool alone; /* true while cuda_run_launch() runs a single launch */
     captured *graphs;
-    /* streams for the plan's branches during a capture */
     cudaStream_t branch[DG_BRANCHES];
     cudaError_t last;
     dg_err broken; /* the first fatal error, after which this process cannot use the device */

@@ -113,7 +113,6 @@ static inline void dev_launch(dev_site at, dev_mode mode, void (*kernel)(P...), 
 #define KLAUNCH_AFTER(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, DEV_AFTER, kernel, __VA_ARGS__)
 #define KLAUNCH_CLUSTER(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, DEV_CLUSTER, kernel, __VA_ARGS__)
 
-/* Prevents a copy per thread of a large kernel parameter that is indexed at run time. */
 #ifdef __CUDACC__
 #define GRID_CONSTANT __grid_constant__
 #else

@@ -34,7 +34,6 @@ __device__ __forceinline__ void mma_bf16(float (&c)[4], const uint32_t (&a)[4], 
 #endif
 }
 
-/* Computes c += a * b for fp16 matrices a (16x8) and b (8x8). Requires sm_75. */
 __device__ __forceinline__ void mma_f16(float (&c)[4], const uint32_t (&a)[2], const uint32_t (&b)[1])
 {
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
@@ -42,7 +41,6 @@ __device__ __forceinline__ void mma_f16(float (&c)[4], const uint32_t (&a)[2], c
                  : "r"(a[0]), "r"(a[1]), "r"(b[0]));
 }
 
-/* Like mma_bf16, but for fp16. Requires sm_75. */
 __device__ __forceinline__ void mma_fp16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
 {
 #if __CUDA_ARCH__ >= 800

@@ -16,8 +16,6 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
     static __device__ __forceinline__ void publish() { wgmma_publish(); }
     template <class Sums> static __device__ __forceinline__ void finish(Sums &sums) { wgmma_wait(sums.c); }
 
-    /* Descriptors of operands A and B. If A is loaded into registers, a_at() returns the address of this lane's unit
-     * of A. The strides of the weights are next_k (LBO) and next_n (SBO), see dev_wgmma.cuh. */
     template <class P> using place_of_a = typename std::conditional<P::small, const uint4 *, dev_matrix>::type;
     using place_of_b = dev_matrix;
     template <class P> static __device__ __forceinline__ place_of_a<P> a_at(const uint4 *unit)

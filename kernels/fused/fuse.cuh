@@ -103,8 +103,6 @@ static __device__ __forceinline__ void dg_store_four(void *x, int64_t at, bool r
                 dg_pack<uint32_t, 2>{{to_bf16x2(v.v[0], v.v[1]), to_bf16x2(v.v[2], v.v[3])}});
 }
 
-/* A prologue's coefficients for four adjacent channels. The function of_group() recomputes the coefficients if the
- * statistics group changes. */
 struct dg_four {
     const dg_prologue &s;
     const int c, C;

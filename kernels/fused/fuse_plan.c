@@ -249,7 +249,6 @@ static dg_err reorder(pass *f, int *new_place)
     return DG_OK;
 }
 
-/* True if every launch follows the launches that it depends on. */
 static bool in_order(const pass *f)
 {
     const dg_deps *d = &f->deps;

@@ -119,7 +119,7 @@ typedef struct {
     void *factors[2];
     bool there[2];
     dg_tune tune;
-    dg_fused_family kind; /* the kernel family, or DG_FUSED_NONE if no kernel supports the job */
+    dg_fused_family kind;
     int64_t offset;
 } dg_update_job;
 typedef struct {

@@ -1,6 +1,6 @@
 /* The first layer of G, x(N, pixels, C) = y(N, Co) w(Co, pixels, C), and the statistics of the norm after it. Each
- * block draws its random latents y, which is faster than waiting for another kernel. Each step of the main loop sums
- * over DEPTH latents. The sum is divided into PARTS parts, which are added in order.
+ * block draws its random latents y, which is faster than waiting for another kernel. The sum over the latents is
+ * divided into PARTS parts, which are added in order.
  * Block tile: 16 images x 128 channels of one pixel (conv_tiles.h). With wide tiles, fewer blocks draw the same
  * latent.
  * Thread tile: 4 images x 4 channels.

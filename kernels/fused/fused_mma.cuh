@@ -1,6 +1,6 @@
 /* Fused convolutions on tensor cores (fused.h): conv_mma_fwd.cuh and conv_mma_dx.cuh with a prologue and an epilogue.
  * The prologue is applied to a value when the value is stored in shared memory. The weights are rounded before the
- * launch. The epilogue reads the results from registers.
+ * launch.
  * Tile: as in conv_mma_fwd.cuh and conv_mma_dx.cuh.
  * Shared memory: as in conv_mma_fwd.cuh and conv_mma_dx.cuh, plus 16 bytes, plus 8 or 12 bytes per summed channel.
  * Weights have four pipeline stages instead of two if a stage has 8 KB. With warpgroups and split sums, the operands'

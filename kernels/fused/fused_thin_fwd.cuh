@@ -155,7 +155,6 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
     const int first = ((image * a.Ho + oy) * a.Wo + b0 + fwd::col(0)) * a.Co + co0 + fwd::channel(0);
     typedef dg_pack<float, 4> four;
     auto there = [&](int p, int h) { return oy < a.Ho && b0 + fwd::col(p) < a.Wo && co0 + fwd::channel(h) < a.Co; };
-    /* Calls become(p, h, offset) for each pack inside the map. The offset is relative to `first`. */
     auto for_each = [&](auto become) {
 #pragma unroll
         for (int p = 0; p < 4; p++)

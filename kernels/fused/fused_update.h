@@ -64,8 +64,6 @@ void dg_update_order(const dg_fused_update *u, const dg_update_work *work, int *
 
 const char *dg_prologue_name(const dg_prologue *s);
 
-/* Write entries of the cost model (core/tune/cost.h) for a job's producer blocks and for the consumer blocks of n
- * weights. */
 struct dg_cost_part;
 void dg_update_part(const dg_update_work *w, dg_math math, struct dg_cost_part *out);
 void dg_update_adam_part(const dg_update_work *work, int jobs, int64_t n, dg_math math, struct dg_cost_part *out);

@@ -1,6 +1,5 @@
 /* Forward pass of a dense layer with few rows: y[R][Co] = x[R][T] w[Co][T]', computed as inner products. Rows of x and
  * w are read without packing, because packing few rows costs more than it saves. A tile is 4 rows of x by 3 rows of w.
- * Each sum is a vector. After CHUNK terms, the lanes of the vector are added to the result.
  *
  * A unit of work is a block of rows of w. For CHUNK terms, GROUP rows of w and HIGH rows of x fit into L1. The block
  * and all rows of x fit into L2. */

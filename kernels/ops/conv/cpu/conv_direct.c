@@ -3,7 +3,7 @@
  *
  * In the forward pass, output o of an axis reads inputs o*S-P to o*S-P+K-1 through taps 0 to K-1. In the backward
  * pass, output o belongs to one of S phases, (o+P) mod S. Outputs of phase p use taps p, p+S, ... in descending order,
- * because the inputs ascend. A span describes the inputs that one output reads along an axis.
+ * because the inputs ascend.
  *
  * If K is a multiple of S, all S x S phases of the backward pass read equal inputs. With few channels, the backward
  * pass then merges the phases. S x S pixels count as one pixel of S*S*C channels. Merged phases are a convolution with
