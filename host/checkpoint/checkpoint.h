@@ -1,5 +1,5 @@
-/* A checkpoint is a safetensors file from which a run resumes bit for bit. docs/formats.md lists its tensors and
- * metadata. */
+/* A checkpoint is a safetensors file from which a run resumes bit for bit. Tensors and metadata of checkpoints are
+ * listed in docs/formats.md. */
 #ifndef DG_CHECKPOINT_H
 #define DG_CHECKPOINT_H
 
@@ -38,7 +38,7 @@ dg_err dg_checkpoint_precision(const dg_checkpoint_info *info, const char *path,
  * also accepts an exported generator with names such as main.0.weight. */
 dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_job *job);
 
-/* Read the model's text from a checkpoint or an exported network. *text is malloc'd, or NULL if the file has no
+/* Read the model's text from a checkpoint or an exported network. `*text` is malloc'd, or NULL if the file has no
  * model. */
 dg_err dg_weights_model(const char *path, char **text);
 

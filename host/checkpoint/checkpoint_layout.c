@@ -140,7 +140,7 @@ static dg_err check_one(const check *c, const dg_st_tensor *t, const dg_ck_tenso
 
 enum { AVERAGE = 3 };
 
-/* Find the model's tensor for a tensor name of a file. *moment is 0 for a weight, 1 or 2 for an optimizer moment,
+/* Find the model's tensor for a tensor name of a file. `*moment` is 0 for a weight, 1 or 2 for an optimizer moment,
  * and AVERAGE for an EMA weight. */
 static const dg_ck_tensor *meaning(const check *c, const dg_ck_tensor *layout, int n, const char *name, int *moment)
 {

@@ -55,7 +55,7 @@ dg_err dg_ck_read_whitening(const dg_st *st, const dg_model *m, dg_whitening **o
 /* Returns DG_IO unless `classes` has one line per class of the classifier. */
 dg_err dg_ck_check_names(const char *path, const dg_model *m, const char *classes);
 
-/* Copy the values of st into job. dg_ck_check must have accepted st. */
+/* Copy the values of st into job. The function dg_ck_check must have accepted st. */
 dg_err dg_ck_put(const dg_st *st, const char *path, dg_job *job, bool moments);
 
 /* Get the model from the metadata of st. Without metadata, derive the model from the tensor shapes of a DCGAN
@@ -63,7 +63,7 @@ dg_err dg_ck_put(const dg_st *st, const char *path, dg_job *job, bool moments);
 dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model);
 
 /* Convert any bytes to UTF-8 and back, because safetensors metadata must be UTF-8. Invalid bytes become U+F780 to
- * U+F7FF (private use). These code points in the original text are escaped. Both functions return malloc'd text or
+ * U+F7FF (private use). U+F780 to U+F7FF in the original text are escaped. Both functions return malloc'd text or
  * NULL. */
 char *dg_text_to_utf8(const char *text);
 char *dg_text_from_utf8(const char *text);
@@ -71,7 +71,7 @@ char *dg_text_from_utf8(const char *text);
 /* Write a network in evaluation mode as an ONNX file. A generator maps "z" (N, latent, 1, 1) to images (N, channels,
  * size, size) with values from -1 to 1. A discriminator maps images with values from -1 to 1 to "logit". A
  * classifier maps "pixels" (N, channels, size, size) with values from 0 to 255 to "logits" (N, classes). The
- * classifier normalises its pixels. tensor: the network's tensors in the order of dg_ck_layout, with PyTorch's
+ * classifier normalises its pixels. `tensor` has the network's tensors in the order of dg_ck_layout, with PyTorch's
  * names. */
 dg_err dg_onnx_network(const char *path, const dg_model *m, int net, const dg_input_data *input,
                        const dg_st_tensor *tensor, const dg_st_meta *meta, int metas);

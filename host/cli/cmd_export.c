@@ -194,8 +194,7 @@ static dg_err input_of(const dg_st *st, const char *weights, const dg_model *m, 
     return DG_OK;
 }
 
-/* Write a checkpoint with the tensors of st. Missing tensors, such as the discriminator's, get random initial
- * values. */
+/* Tensors that st lacks, such as the discriminator's, get random initial values. */
 static dg_err write_import(const dg_st *st, const char *weights, const dg_model *model, const char *out)
 {
     bool wide = true;

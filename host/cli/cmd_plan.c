@@ -120,8 +120,8 @@ static void print_disk(const dg_options *o, const dg_job *job, const dg_dataset 
            (checkpoint * checkpoints + grid * n + log) / 1e6 + 1, checkpoint / 1e6, 1 + o->keep, grids, unused);
 }
 
-/* Print the summary of a run, and time a few training steps. All automatic values of o must be resolved. memory:
- * bytes of the whole run. Returns DG_NUMBERS if a step computes NaN or infinity. */
+/* Print the summary of a run, and time a few training steps. All automatic values of o must be resolved. `memory` is
+ * in bytes and covers the whole run. Returns DG_NUMBERS if a step computes NaN or infinity. */
 static dg_err print_summary(const dg_options *o, const dg_job *job, const dg_dataset *data, double memory)
 {
     const dg_backend *b = job->backend;

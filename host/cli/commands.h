@@ -25,7 +25,8 @@ dg_err dg_training_images(const dg_options *o, dg_model *model, int least, dg_da
 dg_err dg_aug_preview(const dg_options *o, const dg_dataset_options *images);
 
 /* Print counts, sizes, skipped files, duplicates and advice. Returns the same error as training on the dataset.
- * sheet: path of the contact sheet. classifier: name of a model with `classes` classes, or NULL for a GAN. */
+ * `sheet` is the path of the contact sheet. `classifier` is the name of a model with `classes` classes, or NULL for
+ * a GAN. */
 dg_err dg_data_report(const dg_dataset_options *o, const char *classifier, int classes, const char *sheet, bool json);
 
 /* Print a line of at most 32,767 bytes on stdout, with control characters escaped. */

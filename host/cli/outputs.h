@@ -6,7 +6,7 @@
 #include "host/options/options.h"
 
 /* Check all outputs before the command runs. If an output is standard output, all other text goes to standard error.
- * closed: true if standard output was closed at startup. The options o must stay valid until the last write. */
+ * `closed` is true if standard output was closed at startup. The options o must stay valid until the last write. */
 dg_err dg_outputs_begin(const dg_options *o, bool closed);
 
 /* True for "-", /dev/stdout and other names of standard output. */

@@ -24,7 +24,7 @@ typedef struct {
     const char *test;     /* folder of test images, or a share of each class, such as "0.5"; may be NULL */
     bool any_part;        /* if the dataset has only test images, train on these instead of returning DG_DATA */
     uint64_t seed;
-    const char *cache;               /* path of the cache file for decoded images, or NULL */
+    const char *cache;
     const char *skipped;             /* path of the list of skipped files, skipped.txt, or NULL */
     const dg_directory *skipped_dir; /* open directory for writing skipped.txt, or NULL */
     uint64_t known; /* fingerprint of a resumed run's dataset, or 0. If the loaded dataset differs, skipped.txt is

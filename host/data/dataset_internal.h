@@ -31,11 +31,10 @@ typedef struct {
 } dg_scan;
 
 /* List all regular files below the open folder, and links to regular files. Other entries are added to out->skip.
- * without: n paths of files to leave out, such as the cache file, or NULL. */
+ * `without` has n paths of files to leave out, such as the cache file, or is NULL. */
 dg_err dg_scan_folder(const dg_folder *folder, const char *dir, const char *const *without, int n, dg_scan *out);
 void dg_scan_free(dg_scan *s);
-/* Add a skipped file to s->skip, with copies of name and reason. dg_scan_skip always sets DG_SKIP_BAD for names of
- * images. */
+/* Add a skipped file to s->skip, with copies of name and reason. Names of images always get the flag DG_SKIP_BAD. */
 enum { DG_SKIP_BAD = 1, DG_SKIP_UNREAD = 2 };
 dg_err dg_scan_skip_folder(dg_scan *s, const char *name, int error, const char *reason);
 dg_err dg_scan_skip(dg_scan *s, const char *name, int how, const char *reason);
@@ -45,8 +44,8 @@ void dg_scan_sort_skips(dg_scan *s);
 /* Number of files that stayed unreadable after retries. If too many files stay unreadable, no further file is
  * retried. */
 typedef atomic_int dg_lost;
-/* Called after a failed read. Returns false if a retry is useless, otherwise sleeps and returns true. tries: retries
- * so far. */
+/* Called after a failed read. Returns false if a retry is useless, otherwise sleeps and returns true. `tries` is the
+ * number of retries so far. */
 bool dg_try_again(dg_lost *lost, int error, int tries);
 
 /* Read the first `room` bytes of a regular file, or the whole file, without blocking. DG_DATA means that the file is
@@ -80,7 +79,6 @@ int dg_mark_evenly(const int32_t *label, int n, int classes, int limit, uint8_t 
 dg_err dg_dataset_first(dg_dataset *d, int limit);
 /* Choose test images by the options o. */
 dg_err dg_dataset_divide(const dg_dataset_options *o, dg_dataset *d);
-/* Add the images of folder o->test as test images. */
 dg_err dg_dataset_add_test(const dg_dataset_options *o, dg_dataset *d);
 /* Keep only the images order[0 ... n - 1], in this order. The first `train` images become the training images.
  * `order` has d->count entries, and entries from n on are overwritten. */

@@ -19,7 +19,7 @@ static bool gzipped(const uint8_t *data, size_t bytes) { return bytes > 2 && dat
 
 static const char no_memory[] = "no memory";
 
-/* Unpack at most `room` bytes, and return their number. *end is true if the gzipped data is complete and intact. */
+/* Unpack at most `room` bytes, and return their number. `*end` is true if the gzipped data is complete and intact. */
 static size_t inflate_some(const uint8_t *data, size_t bytes, uint8_t *out, size_t room, bool *end, const char **why)
 {
     z_stream z = {0};
@@ -48,8 +48,8 @@ static size_t inflate_some(const uint8_t *data, size_t bytes, uint8_t *out, size
     return done;
 }
 
-/* Returns the number of dimensions, or 0 for data that is not IDX of bytes. *needed is the file size that the header
- * declares. */
+/* Returns the number of dimensions, or 0 for data that is not IDX of bytes. `*needed` is the file size that the
+ * header declares. */
 static int read_header(const uint8_t *data, size_t bytes, uint64_t *needed)
 {
     const int n = bytes >= 4 && !data[0] && !data[1] && data[2] == 8 ? data[3] : 0;
@@ -263,7 +263,7 @@ static dg_err name_class(dg_dataset *d, int label)
     return DG_OK;
 }
 
-/* Make a class of each label in r. label_of[label] becomes the index of the class, or -1 for a label that no image
+/* Make a class of each label in r. `label_of[label]` becomes the index of the class, or -1 for a label that no image
  * has. */
 static dg_err find_classes(const dg_records *r, int label_of[256], dg_dataset *d)
 {

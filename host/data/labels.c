@@ -48,8 +48,8 @@ static int find(const folders *f, const char *name)
 }
 
 /* List the folders of images `from` to `to` - 1. An image's folder is the first one in its path after `skip` bytes.
- * Paths are sorted, so images of a folder are consecutive. *plain is the index of the first image without folder, or
- * -1. */
+ * Paths are sorted, so images of a folder are consecutive. `*plain` is the index of the first image without folder,
+ * or -1. */
 static dg_err collect(const dg_dataset *d, int from, int to, size_t skip, folders *out, int *plain)
 {
     *out = (folders){0};

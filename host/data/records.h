@@ -26,8 +26,9 @@ dg_err dg_idx_labels(const uint8_t *data, size_t bytes, dg_records *out);
 size_t dg_cifar_record(int classes);
 dg_err dg_cifar_records(const uint8_t *data, size_t bytes, int classes, dg_records *out);
 
-/* Append n images of r, named PART/NUMBER, to the arrays of out. number: n indices in the training or test set. first:
- * index of r's first image in this set. label_of: class index of each label, or NULL if labels are class indices. */
+/* Append n images of r, named PART/NUMBER, to the arrays of out. `number` has n indices in the training or test set.
+ * `first` is the index of r's first image in this set. `label_of` has the class index of each label, or is NULL if
+ * labels are class indices. */
 dg_err dg_records_take(const dg_dataset_options *o, const dg_records *r, const char *part, const int *number, int n,
                        int first, const int *label_of, dg_dataset *out);
 

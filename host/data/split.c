@@ -8,8 +8,8 @@
 
 static dg_err no_memory(const dg_dataset *d) { return dg_fail(DG_DEVICE, "no memory to split %d images", d->count); }
 
-/* Permute an array: item i of the result is item order[i]. one and done are scratch memory for one item and `count`
- * bytes. */
+/* Permute an array: item i of the result is item order[i]. `one` and `done` are scratch memory for one item and
+ * `count` bytes. */
 static void permute(void *items, size_t bytes, const int32_t *order, int count, uint8_t *one, uint8_t *done)
 {
     uint8_t *item = items;
@@ -117,7 +117,7 @@ static int share_of(double share, int n)
     return n < 2 || share <= 0 ? 0 : k < 1 ? 1 : k > n - 1 ? n - 1 : k;
 }
 
-/* Mark a random share of a class as test images. member and perm are scratch memory with one entry per image. */
+/* Mark a random share of a class as test images. `member` and `perm` are scratch memory with one entry per image. */
 static void draw_class(const dg_dataset *d, int label, double share, uint64_t seed, int32_t *member, int32_t *perm,
                        uint8_t *mark)
 {

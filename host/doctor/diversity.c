@@ -30,8 +30,8 @@ static int by_epoch(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Read epoch and diversity from the texts of a sample grid's PNG. *enough is true if both exist. An unreadable PNG
- * only causes a warning. */
+/* Read epoch and diversity from the texts of a sample grid's PNG. `*enough` is true if the PNG has both texts. An
+ * unreadable PNG only causes a warning. */
 static dg_err look(const char *path, dg_grid_seen *out, bool *enough)
 {
     dg_text *text;

@@ -1,4 +1,4 @@
-/* Computes the diversity of the samples in a grid relative to real images. The grid's PNG stores this number as text
+/* Computes the diversity of the samples in a grid relative to real images. A grid's PNG stores the diversity as text
  * chunk Diversity. */
 #ifndef DG_DIVERSITY_H
 #define DG_DIVERSITY_H
@@ -7,7 +7,8 @@
 
 #include "host/doctor/doctor.h"
 
-/* Returns the root of the mean variance of pixel values over n images. values: number of pixel values per image. */
+/* Returns the root of the mean variance of pixel values over n images. `values` is the number of pixel values per
+ * image. */
 double dg_diversity(const uint8_t *pixels, int n, size_t values);
 
 /* Set *epoch to a malloc'd array with the epochs of the sample grids in d, ascending. Closes d. If d is NULL, fails

@@ -90,7 +90,6 @@ void dg_doctor_sum_up(const dg_doctor *d, dg_doctor_news *news, void *context);
 /* Pass all log rows and sample grids of a run to the rules, without calling dg_doctor_end. */
 void dg_doctor_replay(dg_doctor *d, dg_loss loss, const dg_log_row *row, long rows, const dg_grid_seen *grid,
                       int grids);
-/* Call dg_doctor_replay and dg_doctor_end, and return the number of findings. */
 int dg_doctor_examine(dg_doctor *d, dg_loss loss, bool finished, const dg_log_row *row, long rows,
                       const dg_grid_seen *grid, int grids);
 

@@ -11,7 +11,6 @@ const uint8_t dg_chart_color[DG_CHART_CURVES][3] = {{0, 114, 178},  {213, 94, 0}
 /* Differences of values beyond 1e100 may overflow. */
 static bool shows(double v) { return isfinite(v) && fabs(v) < 1e100; }
 
-/* The tick distance is the smallest of 1, 2 or 5 times a power of ten with at most `most` intervals. */
 static void set_step(dg_axis *a, int most)
 {
     static const double factor[] = {1, 2, 5, 10, 20};

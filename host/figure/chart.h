@@ -42,7 +42,6 @@ typedef struct {
 
 dg_layout dg_chart_layout(const dg_chart *c, int x_ticks, int y_ticks);
 
-/* Returns the number of ticks and stores their positions in v. */
 int dg_axis_ticks(const dg_axis *a, double v[DG_AXIS_TICKS]);
 void dg_axis_label(char out[40], const dg_axis *a, double v);
 

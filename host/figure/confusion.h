@@ -4,8 +4,8 @@
 
 #include "host/figure/images.h"
 
-/* Draw a matrix (classes, classes) of counts, with a row per true class and a column per predicted class. names: one
- * per class. */
+/* Draw a matrix (classes, classes) of counts, with a row per true class and a column per predicted class. `names`
+ * has one name per class. */
 dg_err dg_confusion_draw(const long *count, int classes, char *const *names, const char *title, dg_image *out);
 
 typedef struct {

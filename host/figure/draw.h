@@ -1,6 +1,6 @@
-/* Drawing for plots: a white canvas, antialiased lines and text. dg_draw_line and dg_draw_text add strokes to a
- * coverage mask. dg_draw_paint paints the mask in one colour and clears it. Coordinates are in pixels from the upper
- * left corner. The centre of the first pixel is (0.5, 0.5). */
+/* Drawing for plots: a white canvas, antialiased lines and text. The functions dg_draw_line and dg_draw_text add
+ * strokes to a coverage mask. The function dg_draw_paint paints the mask in one colour and clears the mask.
+ * Coordinates are in pixels from the upper left corner. The centre of the first pixel is (0.5, 0.5). */
 #ifndef DG_DRAW_H
 #define DG_DRAW_H
 
@@ -25,7 +25,7 @@ void dg_draw_line(dg_canvas *c, double x0, double y0, double x1, double y1, doub
 void dg_draw_paint(dg_canvas *c, dg_color color, double alpha);
 
 /* Add text with its baseline at (x, y), rounded to whole pixels for sharp stems. Capitals are 9 * scale pixels high.
- * Non-ASCII characters are drawn as '?'. upwards: rotate the text by 90 degrees, from bottom to top. */
+ * Non-ASCII characters are drawn as '?'. With `upwards`, the text is rotated by 90 degrees, from bottom to top. */
 void dg_draw_text(dg_canvas *c, double x, double y, double scale, double weight, bool upwards, const char *text);
 double dg_text_width(double scale, const char *text);
 

@@ -7,7 +7,6 @@
 /* Methods to show an image in a terminal: half blocks in 24-bit colours, sixel graphics, kitty's protocol. */
 typedef enum { DG_TERMINAL_BLOCKS, DG_TERMINAL_SIXEL, DG_TERMINAL_KITTY } dg_terminal_way;
 
-/* Choose the best method for the terminal by TERM, TERM_PROGRAM and similar variables. */
 dg_terminal_way dg_terminal_best(void);
 
 /* Convert an image to malloc'd terminal output of width `columns`. A column is 1 pixel with half blocks, and 10

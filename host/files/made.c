@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Find the value of the tEXt chunk `key` before the pixels of a PNG. p has the first *n bytes of the value. */
+/* Find the value of the tEXt chunk `key` before the pixels of a PNG. The first *n bytes of the value are in p. */
 static const uint8_t *find_text(const uint8_t *p, size_t bytes, const char *key, size_t from, size_t *n, size_t *next)
 {
     const size_t keyed = strlen(key) + 1;

@@ -21,7 +21,8 @@ bool dg_png_says(const void *head, size_t bytes, const char *key, const char *va
  * chunk `key`. */
 bool dg_png_text(const void *head, size_t bytes, const char *key, char *out, size_t size);
 
-/* True if a GIF has a comment before its frames, and the comment begins with `value`. head: first bytes of the GIF. */
+/* True if a GIF has a comment before its frames, and the comment begins with `value`. `head` has the first bytes of
+ * the GIF. */
 bool dg_gif_says(const void *head, size_t bytes, const char *value);
 
 /* True for all images and GIFs made by dcgan, except images of `dcgan data --synthesize`, which are training data. */

@@ -17,7 +17,7 @@ static bool begins(const void *head, size_t bytes, const char *text)
     return bytes >= n && !memcmp(head, text, n);
 }
 
-/* Returns the address of the closing quote of a JSON string, or `end`. at: address after the opening quote. */
+/* Returns the address of the closing quote of a JSON string, or `end`. `at` is the address after the opening quote. */
 static const char *end_of_text(const char *at, const char *end)
 {
     while (at < end && *at != '"') at += *at == '\\' && end - at > 1 ? 2 : 1;
@@ -73,7 +73,7 @@ static bool is_import_of_classifier(const void *head, size_t bytes)
     return is_import(head, bytes) && find_meta(head, bytes, "classes", &n);
 }
 
-/* Each row detects a kind of file by a function, by the first bytes or by safetensors metadata; the first match is
+/* A kind of file is detected by a function, by the first bytes or by safetensors metadata. The first matching row is
  * used. */
 static const struct {
     dg_made kind;

@@ -31,18 +31,18 @@ enum { DG_ST_CHECKED = 1 };
 
 /* Read a file. Returns DG_IO for an unreadable or invalid file. Free *out with dg_st_free. */
 dg_err dg_st_read(const char *path, int flags, dg_st **out);
-/* dg_st_open reads the header and keeps the file open. dg_st_load reads the data. Before dg_st_load, the caller can
- * check names and shapes. After an error of dg_st_load, call only dg_st_free. */
+/* dg_st_open reads the header and keeps the file open. The function dg_st_load reads the data. Before dg_st_load,
+ * the caller can check names and shapes. After an error of dg_st_load, call only dg_st_free. */
 dg_err dg_st_open(const char *path, int flags, dg_st **out);
 dg_err dg_st_load(dg_st *st);
-/* Like dg_st_read, but copies the data from memory, for fuzzing and tests. name: file name for messages. */
+/* Like dg_st_read, but copies the data from memory, for fuzzing and tests. `name` is the file name for messages. */
 dg_err dg_st_parse(const void *data, size_t bytes, const char *name, int flags, dg_st **out);
 void dg_st_free(dg_st *st);
 
 int dg_st_count(const dg_st *st);
 const dg_st_tensor *dg_st_at(const dg_st *st, int i);
-/* Find a tensor by name. In a file without checksums, also find it by its name without PyTorch's prefixes. Returns
- * NULL if not found. */
+/* Find a tensor by name. In a file without checksums, names without PyTorch's prefixes are found, too. Returns NULL
+ * if not found. */
 const dg_st_tensor *dg_st_find(const dg_st *st, const char *name);
 /* Returns the name of tensor i without prefixes of PyTorch's wrappers such as DataParallel (dg_st_plain_name()). */
 const char *dg_st_plain(const dg_st *st, int i);

@@ -11,8 +11,8 @@ enum { DG_ST_HEADER_MAX = 1 << 20, DG_ST_TENSORS_MAX = 4096, DG_ST_RANK_MAX = 8 
 /* Check what cJSON does not check in a header, such as UTF-8. Returns NULL, or the fault as static text. */
 const char *dg_st_scan(const char *header, size_t bytes);
 
-/* Returns NULL for a valid tensor name, otherwise the fault as static text. ours: accept only names that dcgan
- * writes. */
+/* Returns NULL for a valid tensor name, otherwise the fault as static text. With `ours`, only names that dcgan
+ * writes are valid. */
 const char *dg_st_bad_name(const char *name, bool ours);
 
 /* Copy `name` without the components "module" and "_orig_mod", and without a leading "model", "net" or "state_dict".

@@ -52,7 +52,8 @@ typedef struct {
     dg_resize resize;
 } dg_fitting;
 
-/* W and H are the size of the decoded image before resizing. did has bits 1u << dg_did for changes made by decoding. */
+/* W and H are the size of the decoded image before resizing. `did` has bits 1u << dg_did for changes made by
+ * decoding. */
 typedef struct {
     int W, H;
     unsigned did;

@@ -6,8 +6,8 @@
 
 typedef struct {
     int W, H, bits;
-    bool down;        /* rows are stored from top to bottom */
-    uint32_t mask[4]; /* masks for red, green, blue and alpha in 16-bit and 32-bit pixels */
+    bool down; /* rows are stored from top to bottom */
+    uint32_t mask[4];
     const uint8_t *palette;
     size_t entry, colours;
     size_t pixels, stride;

@@ -48,7 +48,7 @@ dg_err dg_row_sink_open(dg_row_sink *s, int W, int H, int orientation);
 /* Write row y of the file, (W, 3) or (W, 4), to the sink. Call once per row, in ascending or descending order. */
 void dg_row_sink_put(dg_row_sink *s, int y, const uint8_t *rgb);
 void dg_row_sink_put_rgba(dg_row_sink *s, int y, const uint8_t *rgba);
-/* complete: true if all rows were written; otherwise, the image is freed. */
+/* The image is freed unless `complete` is true, which means that all rows were written. */
 void dg_row_sink_close(dg_row_sink *s, bool complete);
 
 /* Start to resize a W x H image like dg_image_fit. The caller passes rows or, if `turned` is set, columns. */
@@ -68,8 +68,8 @@ bool dg_webp_alpha(const uint8_t *file, size_t bytes);
 /* Returns the orientation (1 to 8) in a TIFF block of a JPEG or PNG file, or 1 if damaged or missing. */
 int dg_exif_orientation(const uint8_t *tiff, size_t bytes);
 
-/* Returns an error for a too large image, before memory is allocated. work: bytes that the decoder needs in addition
- * to the sink. */
+/* Returns an error for a too large image, before memory is allocated. `work` is the number of bytes that the decoder
+ * needs in addition to the sink. */
 dg_err dg_image_afford(const char *format, int64_t W, int64_t H, size_t file, uint64_t work, const dg_row_sink *to);
 
 /* Returns the CPU time of the thread in seconds, which does not depend on other load of the machine. */

@@ -21,8 +21,9 @@ enum { DG_LABELLER_CHUNK = 64 }; /* images per batch */
 dg_err dg_labeller_open(const dg_device *d, const char *path, dg_labeller **out);
 void dg_labeller_close(dg_labeller *l);
 
-/* Classify n images of the model's size. p: (n, classes), the confidence of each class. hidden: (n,
- * dg_labeller_features), the inputs of the last layer, averaged over the pixels of each feature map, or NULL. */
+/* Classify n images of the model's size. `p` (n, classes) becomes the confidence of each class. `hidden` (n,
+ * dg_labeller_features) becomes the inputs of the last layer, averaged over the pixels of each feature map. The
+ * pointer `hidden` may be NULL. */
 dg_err dg_labeller_shares(dg_labeller *l, const uint8_t *pixels, int n, double *p, double *hidden);
 int dg_labeller_features(const dg_labeller *l);
 

@@ -7,10 +7,10 @@
 
 typedef struct {
     const char *device;            /* "auto", "cpu", "cuda" or "cuda:N" */
-    const dg_precision *precision; /* precision to use; NULL means `preferred` or, if the device lacks it, fp32 */
-    const dg_precision *preferred; /* preferred precision; NULL means bf16 */
+    const dg_precision *precision; /* the precision, or NULL for `preferred` (fp32 if the device lacks it) */
+    const dg_precision *preferred; /* preferred precision, or NULL for bf16 */
     int threads;                   /* CPU threads; 0 means OMP_NUM_THREADS or, if it is unset, the number of cores */
-    const dg_variant *conv;        /* variant of CPU convolutions that support it; NULL means a choice by shape */
+    const dg_variant *conv;        /* variant of CPU convolutions that support it, or NULL to choose by shape */
     const char *tuning;            /* path of the tuning file for a GPU, or NULL */
     unsigned fuse;                 /* fusion flags DG_FUSE_... for a GPU (fused.h) */
     bool eager;                    /* launch GPU ops one by one instead of a captured graph */

@@ -44,7 +44,8 @@ static void tridiagonalise(double *a, size_t n, double *w, double *e, double *be
     e[n - 1] = 0;
 }
 
-/* Set q (n, n) to the transposed product of the Householder reflections in a. q must be 0 before. u: scratch (n). */
+/* Set q (n, n) to the transposed product of the Householder reflections in a. The caller sets q to 0, and provides
+ * scratch memory u (n). */
 static void multiply_out(double *q, const double *a, size_t n, const double *beta, double *u)
 {
     for (size_t i = 0; i < n; i++) q[i * n + i] = 1;
@@ -74,7 +75,8 @@ static void rotate(double *v, size_t n, size_t i, double c, double s)
     }
 }
 
-/* Run one implicit QL step on rows first .. last of a tridiagonal matrix. v: eigenvectors to update, or NULL. */
+/* Run one implicit QL step on rows first .. last of a tridiagonal matrix. `v` has eigenvectors to update, or is
+ * NULL. */
 static void step(double *w, double *e, double *v, size_t n, size_t first, size_t last)
 {
     const double half = (w[first + 1] - w[first]) / (2 * e[first]), root = hypot(half, 1);

@@ -8,8 +8,8 @@
 /* Compute the Frechet distance of the points x (n, d) and y (m, d); n, m >= 2. */
 dg_err dg_frechet(const double *x, int n, const double *y, int m, int d, double *out);
 
-/* dg_normal_of fits a normal distribution to a point set, which is slow. dg_frechet_from computes the Frechet
- * distance of points from this distribution. Release a dg_normal with dg_normal_free, even after errors. */
+/* dg_normal_of fits a normal distribution to a point set, which is slow. The function dg_frechet_from computes the
+ * Frechet distance of points from this distribution. Release a dg_normal with dg_normal_free, even after errors. */
 typedef struct {
     int d;
     double *mean, *root; /* mean (d); root (d, d): root^T root is the covariance */

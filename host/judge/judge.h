@@ -14,8 +14,8 @@ typedef struct {
     int size, channels;
     uint64_t seed;
     int threads;               /* CPU threads, 0: OpenMP's default */
-    dg_random_net *random_net; /* network for random features; NULL skips their metrics */
-    dg_labeller *labeller;     /* classifier; NULL skips the metrics that need a classifier */
+    dg_random_net *random_net; /* network of random features, or NULL to skip their metrics */
+    dg_labeller *labeller;     /* classifier, or NULL to skip the metrics that need a classifier */
     const dg_model *gan;       /* the two-sample test trains layers like this GAN's discriminator, unless gan is NULL */
     dg_backend *backend;
     dg_progress *progress;
@@ -48,13 +48,13 @@ typedef struct {
     double beside[DG_BESIDES];
 } dg_judged;
 
-/* Shuffle the images by seed j->seed, and copy j->count images, from index `first` on, to out. stream: 0 for real
- * images, 1 for generated images. Free with dg_judged_free, even after errors. */
+/* Shuffle the images by seed j->seed, and copy j->count images, from index `first` on, to out. `stream` is 0 for
+ * real images and 1 for generated images. Free with dg_judged_free, even after errors. */
 dg_err dg_judged_take(const dg_jury *j, const uint8_t *pixels, int images, int stream, int first, dg_judged *out);
 void dg_judged_free(dg_judged *x);
 
-/* Compare the image set `other` with the real images `reals`, and store the metrics in `other`. held: a second set
- * of real images. The first call must have other == held. */
+/* Compare the image set `other` with the real images `reals`, and store the metrics in `other`. `held` is a second
+ * set of real images. The first call must have other == held. */
 dg_err dg_judged_beside(const dg_jury *j, dg_judged *reals, const dg_judged *held, dg_judged *other);
 
 typedef struct {
@@ -81,7 +81,7 @@ const dg_measure *dg_measure_logged(int column);
 bool dg_measurable(const dg_measure *m, const dg_jury *j);
 static inline const char *dg_measure_best(const dg_measure *m) { return m->one ? "1" : m->higher ? "higher" : "lower"; }
 
-/* Compute one metric. Returns DG_NUMBERS if the result is not finite. */
+/* Returns DG_NUMBERS if the metric is not finite. */
 dg_err dg_measure_take(const dg_measure *m, const dg_jury *j, const dg_judged *reals, const dg_judged *other,
                        dg_measured *out);
 

@@ -24,8 +24,8 @@ static double square_of(const double *x)
     return sum;
 }
 
-/* Store the results of point i of x. d: its inner products with the points of y; square: squared lengths of the
- * points of y. */
+/* Store the results of point i of x. `d` has the inner products of point i with the points of y. `square` has the
+ * squared lengths of the points of y. */
 static void answer(const question *q, int i, const double *d, const double *square)
 {
     const double own = square_of(q->x + (size_t)i * F);

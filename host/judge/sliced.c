@@ -71,7 +71,7 @@ static void subtract_grown(float *x, const float *y, float *room, ptrdiff_t n, p
         for (ptrdiff_t c = 0; c < n * C; c++) x[r * n * C + c] -= filter(room + c, r, n, n * C, true);
 }
 
-/* Store pyramid level s->level of an image in x. y, room: scratch, each as large as the image. */
+/* Store pyramid level s->level of an image in x. `y` and `room` are scratch memory, each as large as the image. */
 static void take_level(const slices *s, const uint8_t *pixels, float *x, float *y, float *room)
 {
     const int C = s->j->channels;
@@ -173,11 +173,12 @@ static dg_err project(slices *s, const float *w)
     return e;
 }
 
-/* rising() maps the bits of a float to an unsigned key with the order of floats. falling_back() is the inverse. */
+/* rising() maps the bits of a float to an unsigned key with the order of floats. The function falling_back() is the
+ * inverse of rising(). */
 static uint32_t rising(uint32_t bits) { return bits >> 31 ? ~bits : bits | 1u << 31; }
 static uint32_t falling_back(uint32_t key) { return key >> 31 ? key & ~(1u << 31) : ~key; }
 
-/* Radix sort of n floats in three passes of 11 bits. key, room: scratch (n). */
+/* Radix sort of n floats in three passes of 11 bits. `key` and `room` are scratch memory (n). */
 static void sort(float *x, size_t n, uint32_t *key, uint32_t *room)
 {
     memcpy(key, x, n * sizeof *key);

@@ -89,7 +89,7 @@ static dg_err test(trial *t, int count, dg_evaluation *out)
     return e;
 }
 
-/* Set out to the share and its 95% confidence interval by Wilson's formula. n: number of images. */
+/* Set out to the share and its 95% confidence interval by Wilson's formula. `n` is the number of images. */
 static void put_interval(dg_measured *out, double share, double n)
 {
     const double z = 1.959963984540054, scale = 1 / (1 + z * z / n), centre = share + z * z / (2 * n),

@@ -39,7 +39,8 @@ struct dcgan_job {
     dg_trainer trainer;
 };
 
-/* Return the result of `call`, run with the default settings of dg_guard. worker, threads: see dg_guard_enter. */
+/* Return the result of `call`, run with the default settings of dg_guard. `worker` and `threads` are arguments of
+ * dg_guard_enter. */
 #define DG_GUARDED(worker, threads, call)               \
     do {                                                \
         dg_guard guard;                                 \

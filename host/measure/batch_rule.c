@@ -196,7 +196,6 @@ static dg_err try_neighbours(dg_batch_table *t)
     return e;
 }
 
-/* Repeat the measurement of each size near the best images/s, and of both neighbours of the chosen size. */
 static dg_err look_again(dg_batch_table *t)
 {
     dg_err e = DG_OK;

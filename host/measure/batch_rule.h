@@ -6,8 +6,8 @@
  * loss, because measured times have errors of about 1%. Rule `search` also tries 3/4 and 5/4 of the chosen size,
  * because kernel times jump at tile boundaries. Other programs slow a machine for seconds. Two measurements (looks) of
  * one size can differ by a third, but consecutive measurements differ little. Each measurement is therefore compared
- * with the two measurements before and after it. The rate of a batch size is the median of its comparisons. Batch
- * sizes that can change the result are measured in several rounds.
+ * with the two measurements before it and the two after it. The rate of a batch size is the median of its comparisons.
+ * Batch sizes that can change the result are measured in several rounds.
  *
  * The rules `usage` and `epoch-time` are published rules (Serizawa and Tatebe 2019, an optimizer for Chainer).
  * Unpublished details are chosen so that the rules `usage` and `epoch-time` reproduce the published results. The rules
@@ -53,8 +53,8 @@ typedef struct {
 typedef struct {
     void *context;
     double (*elapsed)(void *context);
-    /* Time a batch size for `seconds`, or for one round. why becomes "", or the reason why the batch does not fit in
-     * memory. */
+    /* Time a batch size for `seconds`, or for one round. `why` becomes "", or the reason why the batch does not fit
+     * in memory. */
     dg_err (*look)(void *context, int batch, double seconds, dg_batch_row *row, char why[160]);
 } dg_batch_machine;
 

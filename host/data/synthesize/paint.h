@@ -28,7 +28,7 @@ double dg_uniform(dg_dice *d, double a, double b);
 dg_rgb dg_hsv(double h, double s, double v);
 
 static inline double dg_clamp01(double t) { return t < 0 ? 0 : t > 1 ? 1 : t; }
-/* Smooth step from 0 at t = a to 1 at t = b. b may be less than a. */
+/* Smooth step from 0 at t = a to 1 at t = b. `b` may be less than `a`. */
 static inline double dg_smooth(double a, double b, double t)
 {
     t = dg_clamp01((t - a) / (b - a));
