@@ -13,7 +13,7 @@ struct dg_snapshot {
     int tensors;
     char *memory;
     char *model, *config, *classes;
-    char input[200];    /* mean and standard deviation of each channel as text */
+    char input[200];
     char number[7][24]; /* decimal text of step, epoch, batch, seed, data_count, data_fingerprint, images */
     char precision[8];
     dg_optimizer optimizer;

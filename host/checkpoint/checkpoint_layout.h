@@ -63,8 +63,8 @@ dg_err dg_ck_put(const dg_st *st, const char *path, dg_job *job, bool moments);
 dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model);
 
 /* Convert any bytes to UTF-8 and back, because safetensors metadata must be UTF-8. Invalid bytes become U+F780 to
- * U+F7FF (private use). U+F780 to U+F7FF in the original text are escaped. Both functions return malloc'd text or
- * NULL. */
+ * U+F7FF (private use). U+F780 to U+F7FF in the original text are encoded like invalid bytes. Both functions return
+ * malloc'd text or NULL. */
 char *dg_text_to_utf8(const char *text);
 char *dg_text_from_utf8(const char *text);
 

@@ -86,7 +86,6 @@ static void add_layer(graph *g, int i, const char *start)
     }
 }
 
-/* Rename the graph's output `last` to `name`. If `last` is not the output of the last node, append an Identity node. */
 static void finish(graph *g, const char *last, const char *name)
 {
     dg_onnx *o = &g->onnx;

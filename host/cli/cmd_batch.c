@@ -48,7 +48,6 @@ static const struct {
 } column[] = {COLUMNS(NAMES)};
 enum { N_COLUMNS = sizeof column / sizeof *column };
 
-/* With `rule`, the gain is relative to round 0, otherwise relative to row i - 1. */
 static double gain_of(const dg_batch_table *t, int i, bool rule)
 {
     if (rule) return dg_batch_gain(t, i);

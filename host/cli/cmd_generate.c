@@ -73,7 +73,6 @@ static dg_err make_images(const job *j)
     return e;
 }
 
-/* Write the latent vectors as tensor z (n, latent, 1, 1), an input for PyTorch and ONNX models. */
 static dg_err write_z(const job *j, const char *path)
 {
     const size_t each = (size_t)j->g->inputs, n = (size_t)j->o->count;

@@ -89,7 +89,6 @@ static double checkpoint_bytes(const dg_job *job)
     return bytes * (double)dg_type_bytes(job->backend->real);
 }
 
-/* If path does not exist, its nearest existing parent directory gives the free disk space. */
 static void free_text(const char *path, char *out, size_t size)
 {
     char at[4096];

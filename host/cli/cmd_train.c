@@ -152,7 +152,6 @@ static dg_err open_outputs(dg_training *r)
     return dg_outputs_open(w);
 }
 
-/* Restore metric sums, doctor rules and the best checkpoint from the log of a resumed run. */
 static void take_up_means(dg_training *r)
 {
     long n;
@@ -269,7 +268,6 @@ static dg_err set_up(dg_training *r)
     return e;
 }
 
-/* Returns the first error of pending writes. */
 static dg_err take_down(dg_training *r)
 {
     dg_err e = dg_outputs_close(&r->out), f = r->log ? dg_log_close(r->log) : DG_OK;

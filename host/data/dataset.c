@@ -133,7 +133,7 @@ uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads)
 #pragma omp parallel for num_threads(threads > 0 ? threads : omp_get_max_threads())
         for (int i = 0; i < d->count; i++) each[i] = dg_hash(DG_HASH, d->pixels + (size_t)i * bytes, bytes);
         h = dg_hash(h, each, (size_t)d->count * sizeof *each);
-    } else { /* without memory for a hash per image, hash all images on one thread */
+    } else {
         for (int i = 0; i < d->count; i++) {
             uint64_t one = dg_hash(DG_HASH, d->pixels + (size_t)i * bytes, bytes);
             h = dg_hash(h, &one, sizeof one);

@@ -180,7 +180,6 @@ static bool has_any(const char *text, const char *const *words)
     return false;
 }
 
-/* Find the cause by words in the messages of the image decoders and of dg_file_whole(). */
 static cause cause_of(const char *reason)
 {
     static const char refused[] = "cannot be read: ";

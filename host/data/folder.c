@@ -56,7 +56,6 @@ static bool stopped(job *j)
     return atomic_load(&j->error) != DG_OK;
 }
 
-/* Skip a file after error DG_DATA or, outside of zip files, DG_IO. Other errors end the loading of the dataset. */
 static void settle(job *j, long i, dg_err e, bool bad)
 {
     if (!e) return;
@@ -132,7 +131,6 @@ static void each_file(job *j, void (*work)(job *, long), long total)
     if (o->progress && total && !atomic_load(&j->error)) o->progress(o->context, total, total);
 }
 
-/* Give each image a slot, which is its index in the pixel array. Images beyond the option `limit` are dropped. */
 static long give_slots(job *j, dg_scan *s)
 {
     long slots = 0;

@@ -214,8 +214,6 @@ static dg_err read_file(const dg_dataset_options *o, const dg_record_files *f, d
     return e ? dg_record_file_wrong(o, file, e) : dg_record_file_read(o, f->folder, (size_t)limit, file);
 }
 
-/* Detect whether each file has images or labels, and whether they are for training or testing. Gzipped copies of
- * other files are dropped. */
 static dg_err sort_out(const dg_dataset_options *o, dg_record_files *f)
 {
     for (int i = 0; i < f->files; i++)

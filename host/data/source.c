@@ -120,7 +120,7 @@ static bool cifar_inside(const dg_folder *folder, const char *name)
     return bytes > 0 && (!(bytes % (off_t)dg_cifar_record(10)) || !(bytes % (off_t)dg_cifar_record(100)));
 }
 
-/* Detect the kind of the dataset, and keep only files of this kind. An unreadable file that may be IDX is an error. */
+/* In a folder of IDX files, an unreadable file is an error. */
 static dg_err look(const dg_dataset_options *o, dg_record_files *f, guess *g)
 {
     *g = (guess){.files = f};

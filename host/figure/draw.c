@@ -44,7 +44,6 @@ void dg_draw_clip(dg_canvas *c, int left, int top, int right, int bottom)
 
 void dg_draw_unclip(dg_canvas *c) { dg_draw_clip(c, 0, 0, c->im.W, c->im.H); }
 
-/* Find the pixels from `least` to most - 1 that the interval [low, high] touches. Returns false if there is none. */
 static bool span(double low, double high, int least, int most, int *from, int *to)
 {
     low = floor(low);

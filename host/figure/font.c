@@ -164,7 +164,6 @@ static void glyph(const pen *p, const char *s)
     }
 }
 
-/* Returns the glyph of the next UTF-8 character of *text. Characters outside of ASCII have the glyph of '?'. */
 static const char *next(const char **text)
 {
     unsigned char c = (unsigned char)*(*text)++;

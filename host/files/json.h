@@ -18,7 +18,6 @@ void dg_json_put(struct cJSON *to, const char *key, struct cJSON *item);
 /* Printed JSON is valid and safe for a terminal. Invalid UTF-8 becomes U+FFFD, and unprintable characters are
  * escaped. */
 
-/* Write text as a JSON string with quotes. */
 void dg_json_text(FILE *to, const char *text);
 
 /* Make an empty object for dg_json_print. */

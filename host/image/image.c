@@ -4,7 +4,7 @@
 
 typedef enum { NEITHER, PNG, JPEG, BMP, GIF, WEBP } format;
 
-/* Detect an image format by content. For an unsupported format, *reason is advice to the user. */
+/* For an unsupported format, *reason becomes advice to the user. */
 static format recognise(const uint8_t *f, size_t bytes, const char **reason)
 {
 #define HEIF "a HEIC or AVIF image, not supported; convert it: heif-convert FILE FILE.png"

@@ -25,9 +25,8 @@ void dg_oracle_close(dg_oracle *o);
 /* Find the tensor with the given name, type and shape. Returns NULL with a message if the tensor is missing. */
 const dg_st_tensor *dg_oracle_tensor(const dg_oracle *o, const char *name, dg_type type, int rank, const int64_t *dim);
 
-/* Returns the batch size of step s. */
+/* Returns the number of images in step s. */
 int dg_oracle_batch(const dg_oracle *o, int s);
-/* Returns the image indices of the batch of step s. */
 const int64_t *dg_oracle_index(const dg_oracle *o, int s);
 
 dg_err dg_oracle_weights(const dg_oracle *o, dg_job *job);

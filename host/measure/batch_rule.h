@@ -71,7 +71,7 @@ typedef struct {
     char why_not[160]; /* why the last size did not fit in memory, or "" */
     char ended[240];   /* why larger sizes were not tried, or how the rule usage or epoch-time ended */
     int batch;         /* the chosen size, or 0 if none */
-    char why[600];     /* a sentence with the chosen size and the reasons */
+    char why[600];
 } dg_batch_table;
 
 dg_err dg_batch_choose(dg_batch_table *t, dg_batch_rule rule, const dg_batch_limits *l, const dg_batch_machine *m);
