@@ -4,7 +4,7 @@
 
 VERSION := $(shell sed -n 's/^\#define DCGAN_VERSION "\(.*\)"/\1/p' include/dcgan.h)
 CC      ?= cc
-CFLAGS  ?= -O2 -g
+CFLAGS  ?= $(if $(SAN),-O1 -g1,-O2 -g)
 PREFIX  ?= /usr/local
 bindir  ?= $(PREFIX)/bin
 libdir  ?= $(PREFIX)/lib
@@ -33,7 +33,7 @@ endif
 WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror=switch $(if $(WERROR),-Werror)
 SANFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 PIC      := -fPIC -fvisibility=hidden # the same objects are in the program and in the shared library
-KOPT     ?= -O3 # of the CPU kernels
+KOPT     ?= $(if $(SAN),-O2,-O3)# of the CPU kernels
 KFLAGS    = $(KOPT) -ffp-contract=fast -fno-math-errno -fno-trapping-math
 
 # Properties of the compiler and the system, found once by scripts/build/detect: OPENMP, HARDEN, HARDEN_LD, PREFIX_MAP,
@@ -52,9 +52,10 @@ ALL_LDFLAGS = $(OPENMP) -pthread $(HARDEN_LD) $(SANFLAGS) $(LDFLAGS)
 
 # The folder of a file determines how it is compiled: C below kernels/ops once per instruction set and type of real
 # (kernels/cpu/cpu.h), except rows (op.c, ops.c, and those of the CUDA variants in cuda/); all other C once.
+# UndefinedBehaviorSanitizer doubles the time to compile a kernel, so only the kernels for `base` have its checks.
 ISA_base   :=
-ISA_avx2   := -march=x86-64-v3
-ISA_avx512 := -march=x86-64-v4 -mprefer-vector-width=512
+ISA_avx2   := -march=x86-64-v3 $(if $(SAN),-fno-sanitize=undefined)
+ISA_avx512 := -march=x86-64-v4 -mprefer-vector-width=512 $(if $(SAN),-fno-sanitize=undefined)
 OPS_C     := $(sort $(call below,kernels/ops,.c))
 ROWS      := $(foreach f,$(OPS_C),$(if $(filter op.c ops.c,$(notdir $(f)))$(findstring /cuda/,$(f)),$(f)))
 MULTI     := $(patsubst kernels/%.c,%,$(filter-out $(ROWS),$(OPS_C)))
@@ -92,6 +93,7 @@ LONG_TESTS := $(wildcard tests/cli/long/*.sh)
 # The tests with most error paths, also with sanitizers.
 HOSTILE_TESTS := $(filter %/full_disk.sh %/run_directory.sh,$(LONG_TESTS))
 REFERENCE := $(patsubst tests/%.c,$(BUILD)/tests/%.o,$(wildcard tests/reference*.c))
+REFERENCE_LIB := $(BUILD)/tests/reference.a
 MODELS    := $(sort $(wildcard models/*.cfg))
 DOCS      := $(BUILD)/dcgan.1 $(BUILD)/dcgan.bash $(BUILD)/dcgan.zsh $(BUILD)/dcgan.fish
 
@@ -144,10 +146,6 @@ $(BUILD)/kernels/%.$(1).f$(2).o: kernels/%.c $(BUILD)/flags
 	$(Q)$(CCACHE) $$(CC) $$(ALL_CFLAGS) $$(KFLAGS) $$(ISA_$(1)) -DDG_ISA=$(1) -DDG_FP=$(2) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach i,$(ISAS),$(foreach f,32 64,$(eval $(call kernel_rule,$(i),$(f)))))
-# With sanitizers gcc takes 29 s for the unrolled loops of this file, and 7 s without -O3.
-ifneq ($(SAN),)
-$(BUILD)/kernels/ops/pool/pool.%: KOPT = -O1
-endif
 
 # Files inside the program: the models, so that --model dcgan64 works wherever it is installed; the tuning tables; the
 # cost model's counts; style and script of report.html. A script embed-NAME writes them as C source.
@@ -206,11 +204,14 @@ $(BUILD)/tests/fuzz_%: fuzz_%.c $(FUZZ_COMMON) $(LIB) $(CUDA_LIB) $(BUILD)/flags
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) $(FUZZER) -o $@ $< $(FUZZ_COMMON) $(LIBS) $(DEP_LIBS) \
 	    $(CUDA_LIBS)
 
-$(BUILD)/tests/%: %.c $(REFERENCE) $(LIB) $(CUDA_LIB) $(BUILD)/flags
+# An archive: a test that does not use the reference need not link all kernels.
+$(REFERENCE_LIB): $(REFERENCE)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+$(BUILD)/tests/%: %.c $(REFERENCE_LIB) $(LIB) $(CUDA_LIB) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  TEST  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests -fvisibility=default -MMD -MP $(ALL_LDFLAGS) $(FUZZER) -o $@ $< \
-	    $(REFERENCE) $(LIBS) $(DEP_LIBS) $(CUDA_LIBS)
+	    $(REFERENCE_LIB) $(LIBS) $(DEP_LIBS) $(CUDA_LIBS)
 
 # core/ links without the rest.
 CORE_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(call below,core,.c)) $(COUNTS)

@@ -48,9 +48,9 @@ typedef atomic_int dg_lost;
  * number of retries so far. */
 bool dg_try_again(dg_lost *lost, int error, int tries);
 
-/* Read the first `room` bytes of a regular file, or the whole file, without blocking. DG_DATA means that the file is
- * corrupt and is skipped. DG_IO means that the file may be readable later. In a zip file, DG_IO ends the loading,
- * because all files may be unreadable. DG_DEVICE: out of descriptors or memory. */
+/* Read at most `room` bytes from the start of a regular file, or the whole file. They do not block. DG_DATA means that
+ * the file is corrupt and is skipped. DG_IO means that the file may be readable later. In a zip file, DG_IO ends the
+ * loading, because all files may be unreadable. DG_DEVICE: out of descriptors or memory. */
 dg_err dg_file_head(const dg_folder *folder, const char *name, dg_lost *lost, uint8_t *head, size_t room,
                     size_t *bytes);
 dg_err dg_file_whole(const dg_folder *folder, const char *name, dg_lost *lost, size_t limit, uint8_t **data,

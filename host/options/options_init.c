@@ -99,7 +99,7 @@ static dg_err name_norm(dg_options *o)
     if (o->operands)
         return dg_fail(DG_USAGE,
                        DG_MSG("spectral-by-name",
-                              "--norm-d %s: cannot be combined with an operand MODEL; give MODEL%s"),
+                              "--norm-d %s: cannot be combined with an operand MODEL; give the model MODEL%s instead"),
                        word, suffix);
     if (strchr(o->model, '/') || access(o->model, F_OK) == 0)
         return dg_fail(DG_USAGE,

@@ -1,5 +1,5 @@
-/* Tests which launches start before the previous launch has ended, and the reports of accesses that are too early.
- * test_dependents.cu has correct kernels. */
+/* Tests that dependent launches start before the previous launch has ended. Tests the reports of accesses that are too
+ * early. test_dependents.cu has correct kernels. */
 #include "reported.h"
 
 /* ---- Early starts ---- */

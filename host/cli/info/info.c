@@ -38,7 +38,7 @@ static dg_err info_png(const char *path, cJSON *to)
 static dg_err info_onnx(cJSON *to)
 {
     dg_info_text(to, "kind", "network (ONNX)");
-    dg_info_text(to, "from", "dcgan export --onnx; for details, use info with the checkpoint that was exported");
+    dg_info_text(to, "from", "dcgan export --onnx; dcgan info prints more about the exported checkpoint");
     return DG_OK;
 }
 

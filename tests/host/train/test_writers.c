@@ -1,4 +1,4 @@
-/* Tests which curves and automatic checkpoints a run skips if epochs are faster than the disk. */
+/* Tests that a run skips curves and automatic checkpoints if epochs are faster than the disk. */
 #include "host/train/outputs.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* Tests which fused launches are refused, and how an update splits its sums. */
+/* Tests that invalid fused launches are refused. Tests how a fused update divides its sums among blocks. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/fused/fuse.cuh"

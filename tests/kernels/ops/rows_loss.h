@@ -152,7 +152,8 @@ static const op_row row_softmax = {
 
 /* ---- GANs ---- */
 
-/* The variations are the three GAN losses of each --loss, and cross entropy with a smoothed label. */
+/* For each --loss, the variations are the losses of D (real), of D (generated) and of G. One more has a smoothed label.
+ */
 enum { REAL, FAKE, OF_G, OF_STEP, PARTS = DG_LOSS_KINDS * OF_STEP + 1 };
 
 /* n, scale of logits, step. Some steps exceed DG_RING. */

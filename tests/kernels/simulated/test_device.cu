@@ -1,4 +1,4 @@
-/* Tests which devices a build supports, and the messages for other devices and other drivers. */
+/* Tests that a build accepts its devices and refuses other devices and drivers with the right messages. */
 #include "kernels/cuda/cuda_device.cuh"
 #include "tests/test.h"
 

@@ -1,7 +1,7 @@
 /* Code shared by the three directions of the 4x4 convolution with stride 2 and pad 1 on tensor cores. Terms:
  * Cell: 8x8 positions of y, or 4x4 positions in small maps.
  * Piece: 64 positions, which are the rows of a warp's product. A piece is one 8x8 cell or four 4x4 cells.
- * Patch: the values of x that a piece reads, with a border. In the data gradient, a patch has values of y.
+ * Patch: the values of x that a piece reads. In the data gradient, a patch has values of y.
  * Chunk: the channels that one buffer of shared memory holds. In the weight gradient, a chunk is a piece.
  * Unit: 16 bytes, adjacent rounded channels of one position.
  * Plane: one unit of each position (mma.cuh).
