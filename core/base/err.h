@@ -40,7 +40,8 @@ void dg_set_message(const char *format, ...) __attribute__((format(printf, 1, 2)
 /* Stores the error message and returns `code`. A macro shows static analysers that the result is not DG_OK. */
 #define dg_fail(code, ...) (dg_set_message(__VA_ARGS__), (dg_err)(code))
 
-/* Copies text to out (size bytes with NUL), with each {setting} replaced by the setting's printed name. Returns out. */
+/* Copies text to out, at most `size` bytes including the NUL, with each {setting} replaced by the setting's printed
+ * name. Returns out. */
 char *dg_named_settings(char *out, unsigned long size, const char *text);
 
 /* Sets the prefix of printed setting names (static text): "" by default, "--" in the program. */
@@ -59,8 +60,8 @@ void dg_warn(const char *format, ...) __attribute__((format(printf, 1, 2), cold)
 typedef void dg_on_warning(void *context, const char *text);
 void dg_set_warnings(dg_on_warning *f, void *context);
 
-/* Copies text to out (size bytes with NUL). Writes control bytes, invalid UTF-8 and bidirectional controls as \xNN, so
- * that a file name cannot control a terminal. Returns out. */
+/* Copies text to out, at most `size` bytes including the NUL. Writes control bytes, invalid UTF-8 and bidirectional
+ * controls as \xNN, so that a file name cannot control a terminal. Returns out. */
 char *dg_printable(char *out, unsigned long size, const char *text);
 /* Returns the length in bytes of the character at `text`, or 0 if dg_printable escapes the character. */
 int dg_printable_bytes(const char *text);

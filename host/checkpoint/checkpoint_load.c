@@ -41,7 +41,7 @@ dg_err dg_ck_format(const dg_st *st, const char *path, bool *full)
         return dg_fail(
             DG_USAGE,
             DG_MSG("network-alone",
-                   "%s: has only network %.8s, exported for PyTorch; use the checkpoint that it was exported from"),
+                   "%s: contains only the network %.8s, exported for PyTorch; use the checkpoint that was exported"),
             path, dg_st_get(st, "network"));
     if (!strncmp(format, "dcgan-", 6))
         return dg_fail(DG_IO,

@@ -86,9 +86,11 @@ static bool ends;
 static void ended_by_library(void)
 {
     if (ends) return;
-    fputs(DG_MSG("ended-by-library",
-                 "dcgan: a library exited, probably out of memory or threads; use a smaller --batch or --threads 1\n"),
-          stderr);
+    fputs(
+        DG_MSG("ended-by-library",
+               "dcgan: a library ended the program, probably because memory or threads ran out; use a smaller --batch "
+               "or --threads 1\n"),
+        stderr);
     _exit(DG_DEVICE);
 }
 

@@ -168,7 +168,7 @@ const dg_option dg_option_table[] = {
      "standard deviation of the biases with --start normal",
      "With --start-bias 0, the initial value of all biases is 0."},
     {"preset", 0, "NAME", DG_OPT_CHOICE, AT(preset), NO_RANGE, "none", "none|small|paper", TRAINING, T, ARGV | COMMON,
-     "set of option values",
+     "recommended option values by name",
      "--preset small, for fewer than 10,000 images, sets --ema 0.995. --preset paper sets the recipe of the DCGAN "
      "paper and overrides the model and config files. Options on the command line override the values of a preset."},
     {"loss", 0, "NAME", DG_OPT_CHOICE, AT(loss), NO_RANGE, "bce", &(DG_LOSSES(WORD))[1], TRAINING, T,

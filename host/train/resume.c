@@ -98,7 +98,9 @@ dg_err dg_train_resume(dg_training *r, const dg_st *st, const char *path, const 
     r->first_step = info->step;
     const bool fits = info->batch < (uint64_t)r->batches; /* true if dataset and batch size are unchanged */
     if (!fits)
-        dg_warn("epoch %llu restarts: %llu steps of this epoch are done, but the epoch now has only %d steps",
+        dg_warn("epoch %llu starts again at its first step: the checkpoint was saved after %llu steps of this epoch, "
+                "but the "
+                "epoch now has only %d steps",
                 (unsigned long long)info->epoch + 1, (unsigned long long)info->batch, r->batches);
     dg_position at = {.step = info->step, .epoch = info->epoch, .batch = fits ? info->batch : 0};
     const int used = dg_images_of_epoch(r->o, r->data.train);

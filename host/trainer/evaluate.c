@@ -171,5 +171,5 @@ void dg_evaluation_cut(const dg_rundir *dir, uint64_t epoch)
     if (epoch_of(dir, "confusion.png") <= epoch && epoch_of(dir, "worst.png") <= epoch) return;
     for (size_t i = 0; i < sizeof name / sizeof name[0]; i++)
         if (unlinkat(dir->fd, name[i], 0) && errno != ENOENT)
-            dg_warn("%s/%s belongs to a later epoch and cannot be removed: %s", dir->path, name[i], strerror(errno));
+            dg_warn("%s/%s is of a later epoch, but removing it failed: %s", dir->path, name[i], strerror(errno));
 }

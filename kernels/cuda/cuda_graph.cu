@@ -125,7 +125,8 @@ static bool without_overlap(gpu *c)
     }
     if (c->broken || !dev_programmatic) return false;
     dg_warn(DG_MSG("no-overlap",
-                   "kernels no longer overlap, which is slower: %s ({fuse} -overlap avoids this warning)"),
+                   "the driver refused overlapping kernels: %s; the run continues without overlap, more slowly ({fuse} "
+                   "-overlap turns overlap off without a warning)"),
             dg_message());
     c->fuse &= ~(unsigned)DG_FUSE_overlap;
     dev_programmatic = false;

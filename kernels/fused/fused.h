@@ -88,7 +88,7 @@ typedef struct {
     /* true if the two previous launches do not write w, so that kernels may read w before grid_dependency_wait() */
     bool early;
     const void *rounded; /* kernel family mma: rounded weights in the order of conv.w (dg_rounded) */
-    void *factors;       /* rounded input of kernel family mma, which its kernel stores, or NULL */
+    void *factors;       /* kernel family mma stores its rounded input here, unless this is NULL */
     float *scratch;
     unsigned *counters; /* array of dg_fused_size.counters elements, all 0 before and after every launch */
 } dg_fused_conv;

@@ -33,8 +33,8 @@ static __device__ __forceinline__ dg_cell dg_cell_of(int number, int side, int r
     return {line / down, line % down * side, (number - line * across) * side};
 }
 
-/* Maps position p of a piece to a cell, a row and a column. In small maps, eight consecutive positions are one row of
- * each of two cells. */
+/* Position p of a piece: its cell, and its row and column in this cell. In small maps, eight consecutive positions are
+ * one row of each of two cells. */
 template <bool SMALL> struct dg_row_tile {
     static constexpr int side = SMALL ? 4 : 8, cells = SMALL ? 4 : 1;
     static __device__ __forceinline__ int cell(int p) { return SMALL ? (p >> 2 & 1) + (p >> 5 & 1) * 2 : 0; }
