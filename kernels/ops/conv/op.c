@@ -14,7 +14,7 @@ static double terms(const dg_op *op)
     return (double)a->N * a->Ho * a->Wo;
 }
 
-/* Returns the error of a sum from subnormal fp16 operands. Each operand has an error of at most 2^-25 after scaling. */
+/* Returns the error of a sum from subnormal fp16 operands. Rounding changes a scaled operand by at most 2^-25. */
 static double fp16_steps(const dg_op_values *v)
 {
     const dg_conv_args *a = &v->op[1]->u.conv;
@@ -41,7 +41,7 @@ static dg_err limits(const dg_op_values *v)
         const dg_check_operand *o = &v->operand[k];
         if (!o->limit) continue;
         double largest = 0;
-        /* elements that this op does not write may be negative */
+        /* fabs(): elements that this op does not write keep their values, which may be negative */
         for (size_t i = 0; i < o->count; i++) largest = fmax(largest, fabs(dg_check_value(o, o->weight, i)));
         const double least = t->math == DG_MATH_FP16 ? fp16_steps(v) : 0;
         for (size_t i = 0; i < o->count; i++)

@@ -20,7 +20,7 @@ template <int n, class cell> static __device__ __forceinline__ dg_pack<cell, n> 
     return v;
 }
 
-/* Converts n values of one image per thread. `cell` is uint8_t, or real for prepared images. */
+/* Converts n values of one image per thread. `cell`: type of the input, real if images are prepared. */
 template <class cell, int n, class real>
 static __device__ __forceinline__ void gather_values(const dg_gather_args &a, const gather_scale<real> &scale,
                                                      bool aligned)

@@ -2,7 +2,7 @@
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* Logarithm, sine and cosine differ between libraries. `dg_normal4()` uses float for every precision. */
+/* Libraries compute different logarithms, sines and cosines. For every precision, the limit is that of float. */
 static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     (void)v, (void)o, (void)i;

@@ -2,8 +2,8 @@
  *
  * A tensor has rows (pixels) and C columns (channels). Rows are divided into groups, and groups into chunks. A block
  * sums `lanes` adjacent packs of n channels over a chunk. Thread slot * lanes + lane adds rows slot, slot + slots, ...
- * of the chunk, so that a warp reads contiguous memory. A thread adds runs of a few rows in type real, and adds the
- * runs in double. The order of additions depends only on the shape and the block size. */
+ * of the chunk. So a warp reads contiguous memory. A thread adds runs of a few rows in type real, and adds the runs in
+ * double. The order of additions depends only on the shape and the block size. */
 #ifndef DG_COLUMNS_CUH
 #define DG_COLUMNS_CUH
 

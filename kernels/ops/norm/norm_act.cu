@@ -2,10 +2,10 @@
  * Tile of sums: a chunk of rows (norm_chunks.h) x at most 32 lanes. Thread tile of elementwise kernels: 1 or 4 values.
  * Shared memory: 16 KB for sums (fp64: 4 KB), none for elementwise kernels.
  * Registers: sums 32 to 64, merging 56 to 72, elementwise 37 to 56.
- * Bound by: memory; merging by latency */
+ * Bound by: memory (sums, elementwise), latency (merging) */
 #include "kernels/ops/norm/columns.cuh"
 
-/* Returns the address of a chunk's sums: the first sum of all C channels, then the second sum. */
+/* Returns the address of a chunk's two sums per channel: C first sums, then C second sums. */
 static __device__ __forceinline__ double *part_of(void *scratch, const columns &s, int group, int chunk)
 {
     return (double *)scratch + 2 * ((int64_t)group * s.chunks + chunk) * s.C;

@@ -42,7 +42,7 @@ INLINE void add_squares(real *restrict sum, real *restrict square, const real *r
 }
 
 /* Computes the mean and the sum of squared deviations of a chunk in two passes. The second pass sums deviations from
- * the first pass's rounded mean. The mean deviation corrects both results (Chan, Golub & LeVeque 1983, eq. 1.7). */
+ * the first pass's rounded mean. Their sum corrects the mean and the squares (Chan, Golub & LeVeque 1983, eq. 1.7). */
 static void chunk_stats(double *restrict mean, double *restrict m2, const real *x, int64_t rows, const split *s)
 {
     const double share = 1 / (double)rows;

@@ -2,7 +2,7 @@
  *
  * A row has the C channels of one pixel. A chunk has as many rows as stay cached between two passes. The sums of the
  * chunks are merged per channel in double, in the order of the chunks. Several rows of a chunk form a tile of about
- * TILE numbers, in which lane i has channel i % C. So few channels vectorise as well as many channels. */
+ * TILE numbers, in which lane i has channel i % C. So vectors are full even if C is small. */
 #ifndef DG_NORM_TILES_H
 #define DG_NORM_TILES_H
 

@@ -94,7 +94,7 @@ typedef number numbers __attribute__((vector_size(LANES * sizeof(real))));
 typedef uint16_t halves __attribute__((vector_size(LANES * sizeof(uint16_t))));
 typedef uint8_t places __attribute__((vector_size(LANES)));
 
-/* Each lane masks its own byte of the loaded indices, because gcc widens the bytes of a vector one by one. */
+/* `own` masks lane k's byte of a word of indices, because gcc widens the bytes of a vector one by one. */
 #if DG_FP == 64
 #define BYTE(k) ((number)(0xffull << 8 * (k)))
 static const numbers own = {BYTE(0), BYTE(1), BYTE(2), BYTE(3), BYTE(4), BYTE(5), BYTE(6), BYTE(7)};
@@ -181,9 +181,9 @@ INLINE void told(const dg_pool_args *a, const spot *s)
         for (int c = 0; c < a->C; c++) told_of(a, s, c, 1);
 }
 
-/* A row of cells. Cell (oy, ox) has S x S pixels. At most R x R windows contain pixels of the cell; window (oy, ox) is
- * the last. `dy` and `place` point to window (oy, 0), and `dx` points to the first pixel of cell (oy, 0). `there[r]`:
- * row r of the R rows of windows exists. */
+/* A row of cells. Cell (oy, ox) has S x S pixels. Window (oy, ox) is the last of at most R x R windows that contain
+ * pixels of the cell. `dy` and `place` point to window (oy, 0), and `dx` points to the first pixel of cell (oy, 0).
+ * `there[r]`: row r of the R rows of windows exists. */
 typedef struct {
     const real *dy;
     const uint8_t *place;
@@ -191,7 +191,7 @@ typedef struct {
     bool there[2];
 } cell_row;
 
-/* Computes eight channels of a cell. All columns of its windows must exist. Rows that do not exist contribute
+/* Computes eight channels of a cell. All R columns of windows must exist. Rows of windows that do not exist contribute
  * nothing. */
 INLINE void cell(const dg_pool_args *a, const cell_row *row, int64_t ox, int c, const int R)
 {

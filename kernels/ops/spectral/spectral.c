@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* MANY: min number of values for which several threads are faster. COLUMNS: columns per piece, whose sums fit L1.
+/* MANY: min number of values for which several threads are faster. COLUMNS: columns summed together; their sums fit L1.
  * PARTS: maximum number of parts of a sum over all weights. */
 enum { MANY = 1 << 15, COLUMNS = 256, PARTS = 64 };
 

@@ -1,11 +1,11 @@
 /* Direct weight gradient of layers with few input channels, such as the first layer of a discriminator (Ci = 3).
  *
- * The vectors of conv_dw.c contain input channels and would be mostly empty. The vectors of this file contain output
- * channels and are loaded directly from y. For one output pixel and one ky, the inputs are a run of K*Ci consecutive
- * reals of x. Runs are stored with zero padding. A tile is TALL reals of a run by one or two vectors of output
- * channels.
+ * The vectors of conv_dw.c contain input channels, so here most lanes would be empty. The vectors of this file contain
+ * output channels and are loaded directly from y. For one output pixel and one ky, the inputs are a run of K*Ci
+ * consecutive reals of x. `pad_rows()` copies rows of x with zeros as padding. A tile is TALL reals of a run by one or
+ * two vectors of output channels.
  *
- * Threads divide the work by slices, which are ranges of pieces. A piece is a band of rows of one image. Each slice
+ * A piece of the work is a band of rows of one image. Threads compute slices, which are ranges of pieces. Each slice
  * computes its own copy of w. The copies are added in order. The number of slices depends on shapes only. */
 #include "kernels/ops/conv/cpu/conv_micro.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
@@ -81,8 +81,8 @@ static void pack_rest(const job *j, real *restrict to, const real *y, int pixels
 
 enum { RUNS = 32 };
 
-/* Adds the products of a piece for one ky to `copy`, [blocks of (kx,ci)][blocks of co][TALL][NR]. If `add` is 0,
- * overwrites `copy`. `rest` is a packed copy of y's last block of channels, or NULL to read y directly. */
+/* Adds the products of one ky and rows o0 .. o1 - 1 of y to `copy`, [blocks of (kx,ci)][blocks of co][TALL][NR]. If
+ * `add` is 0, overwrites `copy`. `rest` is a packed copy of y's last block of channels, or NULL to read y directly. */
 static void tiles(const job *j, const real *x, const real *y, const real *rest, real *copy, int ky, int o0, int o1,
                   int lo, int hi, int add)
 {
@@ -122,8 +122,8 @@ static void slice(const job *j, real *copy, real *x, real *rest, int s)
         int hi = dg_max(dg_min((o1 - 1) * a->S - a->P + a->K, a->H), lo);
         const real *y = (const real *)a->y + ((ptrdiff_t)n * a->Ho + o0) * a->Wo * a->Co;
         pad_rows(j, x, n, lo, hi);
-        /* The last block of channels reads past the channels of its pixel, and the resulting sums are discarded. If
-         * the reads would pass the end of y, the block is copied first. */
+        /* The last block of channels reads past the channels of its pixel, and the resulting sums are discarded. If it
+         * would read past the end of y, `rest` is a padded copy of the block. */
         const ptrdiff_t behind = ((ptrdiff_t)(a->N - n) * a->Ho - o1) * a->Wo * a->Co;
         const bool packed = a->Co % j->NR && behind < j->NR;
         if (packed) pack_rest(j, rest, y, (o1 - o0) * a->Wo);

@@ -86,8 +86,8 @@ static void store(const job *j, real *to, const real *tile, int n, int room)
     }
 }
 
-/* Computes one row of y. Each output has n terms, without rows outside of x. `x` and `panel` point to an output's
- * first term. The last block of channels is stored first, because it may overwrite other blocks. */
+/* Computes one row of y. Each output sums n terms; rows outside of x have no terms. `x` and `panel` point to an
+ * output's first term. The last block of channels is stored first, because it may overwrite other blocks. */
 static void row_tiles(const job *j, const real *x, const real *panel, int n, real *y)
 {
     const dg_conv_args *a = j->a;

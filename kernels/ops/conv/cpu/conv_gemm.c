@@ -6,8 +6,8 @@
  * Blocking as in Goto & van de Geijn 2008, "Anatomy of High-Performance Matrix Multiplication". The result is divided
  * into units of work. If the result is small, long sums are also divided into slices. For each CHAIN terms, a unit
  * packs a strip of the right matrix into L1. The strip is as wide as a tile. The unit then computes all tiles of this
- * strip. The left matrix is read directly if its terms are contiguous. If they are not contiguous, each unit packs its
- * rows of the left matrix. For wide dense layers, the left matrix is packed once for all units. Chains and slices
+ * strip. The left matrix is read directly if its terms are contiguous. Each unit packs its rows of a left matrix whose
+ * terms are not contiguous. For wide dense layers, the left matrix is packed once for all units. Chains and slices
  * depend on the shape only and are added in order. */
 #include "kernels/ops/conv/cpu/conv_internal.h"
 #include "kernels/ops/conv/cpu/conv_pack.h"

@@ -55,7 +55,7 @@ static inline void *dg_carve(dg_carver *c, size_t bytes)
 
 static inline size_t dg_min_size(size_t a, size_t b) { return a < b ? a : b; }
 
-/* Returns the number of threads for an op, at most `most`. Returns 1 if a single thread takes less than about 20 us. */
+/* Returns the number of threads for an op, at most `most`. An op of less than about 20 us gets one thread. */
 static inline int dg_conv_team(const dg_conv_args *a, int most)
 {
     const double products = (double)a->N * a->Ho * a->Wo * a->Co * a->K * a->K * a->Ci;

@@ -1,7 +1,7 @@
-/* Product of a tile of A and a tile of B, the inner loop of most CPU convolutions:
+/* The inner loop of most CPU convolutions multiplies a tile of A by a tile of B:
  *   c[i][j] = sum over all runs and over k < n of a[k*AK + i] * b[k*BK + j], i < MR, j < NV * DG_LANES.
  * Each sum is one chain of multiply-adds in the order of the runs. `dg_micro_sum()` splits long chains, because they
- * have several times the error of short chains. The places of the splits depend only on the shape.
+ * have several times the error of short chains. The lengths of the parts depend only on the shape.
  *
  * To hide the latency of multiply-adds, a tile needs 8 to 10 independent chains or more. CPUs with 16 registers have
  * tiles of 6 x 2 vectors; CPUs with 32 registers have tiles of 8 x 2 vectors. */

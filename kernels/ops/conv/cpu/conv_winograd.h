@@ -2,11 +2,11 @@
  * m r. In these formulas, d are the inputs, g the taps, and A' is A transposed:
  *   Output: y[i] = sum over p < r of g[p] d[i+p], i < m, computed as y = A' ((G g) * (B' d)).
  *   Weight gradient: g[p] = sum over i < m of d[i+p] y[i], computed as g = G' ((A y) * (B' d)).
- * Both formulas follow from the product of two polynomials, computed at n points. The points minimise the fp32 error
- * (Barabasz et al. 2020, "Error analysis and improving the accuracy of Winograd convolution"):
+ * Both formulas are derived from a product of polynomials, interpolated from its values at n points. The points
+ * minimise the fp32 error (Barabasz et al. 2020, "Error analysis and improving the accuracy of Winograd convolution"):
  *   F(4,3), n = 6: points a, -a, b, -b, 0 and infinity with a = 3/2 and b = 5/8. The error of F(4,3) is 0.4 times the
- *     error with a = 1 and b = 2. With 32 to 128 channels, the relative error is 5e-7 to 7e-7, and 2e-7 for direct
- *     sums.
+ *     error with a = 1 and b = 2. With 32 to 128 channels, F(4,3) has relative errors of 5e-7 to 7e-7, and direct sums
+ *     2e-7.
  *   F(4,2), n = 5: points a, -a, b, -b and infinity with a = 5/4 and b = 3/8. The error of F(4,2) is half the error of
  *     points 0, 1, -1, 2 and infinity.
  *   F(2,2), n = 3: points 0, 1 and infinity, with errors like direct sums.
@@ -25,7 +25,7 @@ enum { DG_POINTS = 6, DG_TAPS = 3 };
 #define DG_TAPS_OF(n) ((n) == 6 ? 3 : 2)
 #define DG_TILE_OF(n) ((n) == 3 ? 2 : 4)
 
-/* Points a and b for n = 5, and a factor of the weight transform. Powers of a and b are exact up to the third power. */
+/* Points a and b for n = 5, and a factor of the weight transform. Powers of a and b are exact. */
 #define DG_A ((real)1.25)
 #define DG_B ((real)0.375)
 #define DG_C ((real)(1 / (2 * (1.25 * 1.25 - 0.375 * 0.375))))

@@ -116,7 +116,7 @@ static void multiply(const job *j, const piece *p, const real *U, const real *V,
     DG_CPU(dg_winograd_outputs)(j, p, M, phase, block);
 }
 
-/* The last pieces of a small phase may be empty. */
+/* Returns piece i of a phase. Pieces past the last tile of the phase are empty. */
 static piece piece_of(const job *j, int phase, int i)
 {
     return (piece){i * j->tiles, dg_max(0, dg_min(j->tiles, phase_tiles(j, phase) - i * j->tiles))};

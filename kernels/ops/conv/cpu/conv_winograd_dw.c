@@ -1,6 +1,6 @@
 /* Winograd weight gradient (conv_winograd.h), for K = 2S, or K = 3 and S = 1.
  *   V[phase][frequency][tile][channel]: transformed x of a block of input channels, for all px and one py.
- *   Z[frequency][tile][channel]: transformed y of a chunk of output channels.
+ *   Z[frequency][tile][channel]: transformed y of CHUNK output channels.
  * Products V * Z are summed over the tiles of a piece: a few images, or a band of an image. With two taps, the sums of
  * DG_MR rows of w stay in L1 until they are transformed and added to a copy of w. With three taps, a copy of w stores
  * sums per frequency, which are transformed to taps at the end. Blocks of input channels are wide, because each block

@@ -14,7 +14,7 @@ static const char *check_sizes(const dg_conv_args *a, int more)
     return NULL;
 }
 
-/* Maximum number of images by which a tile can extend past the batch. */
+/* A tile extends past the batch by at most this number of images. */
 enum { TILE_IMAGES = 8 };
 
 const char *dg_conv_check(const dg_op *op, const dg_tune *t, dg_type real)
@@ -103,7 +103,7 @@ static const char *check_direct(const dg_op *op, dg_tune *t, dg_type real, const
     return why;
 }
 
-/* Each result has one thread or one warp. Only one operand's loads are counted, because the other operand is cached. */
+/* Each result has one thread or one warp. Loads of one operand are not counted, because that operand is cached. */
 static void direct_work(const dg_op *op, dg_work *w)
 {
     const dg_conv_product p = dg_conv_product_of(op->kind, &op->u.conv);

@@ -1,5 +1,5 @@
-/* Launchers of the convolution variants. All variants except direct require fp32. The C file of each variant checks the
- * shapes. */
+/* Launchers of the convolution variants. All variants except direct require fp32. The C file of a variant rejects
+ * shapes that its launcher does not support. */
 #ifndef DG_CONV_CUH
 #define DG_CONV_CUH
 

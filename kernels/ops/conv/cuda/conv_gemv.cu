@@ -2,7 +2,7 @@
  * image, whose number is a multiple of 4.
  * Forward, one block per image: y[n,co] = sum over k of x[n,k] w[co,k].
  * Data gradient, one thread per 4 values: x[n,k] = sum over co of y[n,co] w[co,k].
- * Weight gradient, one warp per 128 weights and every eighth image: w[co,k] = sum over n of y[n,co] x[n,k].
+ * Weight gradient, one block of eight warps per 128 weights: w[co,k] = sum over n of y[n,co] x[n,k].
  * Shared memory: fwd and dw 4 KB, dx none.
  * Registers: fwd 44, dx 32, dw 40.
  * Bound by: memory (reads of x) */

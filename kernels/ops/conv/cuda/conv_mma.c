@@ -69,7 +69,7 @@ dg_mma_tile dg_mma_tile_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune
     return (tile){0};
 }
 
-/* Returns the steps of the main loop: pieces of 64 positions for a weight gradient, else chunks of channels. */
+/* Returns the number of steps: one per piece of 64 positions (weight gradient), or one per chunk of channels. */
 static int steps_of(dg_op_kind kind, const dg_conv_args *a)
 {
     const int side = dg_mma_is_small(a) ? 4 : 8;

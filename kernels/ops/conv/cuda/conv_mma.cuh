@@ -4,8 +4,9 @@
  * Patch: the values of x that a piece reads. In the data gradient, a patch has values of y.
  * Chunk: the channels that one buffer of shared memory holds. In the weight gradient, a chunk is a piece.
  * Unit: 16 bytes, adjacent rounded channels of one position.
- * Plane: one unit of each position (mma.cuh).
+ * Plane: the units that contain the same channels, one per position (mma.cuh).
  * Group: some of the filter's taps. A step multiplies one group; it also loads weights and a slice of the next patch.
+ *   A patch has one slice per group.
  * Two buffers alternate: one is multiplied while the other is filled. Values are rounded once, when they are stored to
  * shared memory. */
 #ifndef DG_CONV_MMA_CUH
@@ -33,8 +34,8 @@ static __device__ __forceinline__ dg_cell dg_cell_of(int number, int side, int r
     return {line / down, line % down * side, (number - line * across) * side};
 }
 
-/* Position p of a piece: its cell, and its row and column in this cell. In small maps, eight consecutive positions are
- * one row of each of two cells. */
+/* Position p of a piece: its cell, and its row and column in this cell. In small maps, positions 8q .. 8q + 7 are row q
+ * % 4 of two adjacent cells. */
 template <bool SMALL> struct dg_row_tile {
     static constexpr int side = SMALL ? 4 : 8, cells = SMALL ? 4 : 1;
     static __device__ __forceinline__ int cell(int p) { return SMALL ? (p >> 2 & 1) + (p >> 5 & 1) * 2 : 0; }
@@ -71,7 +72,7 @@ template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
         return piece::cell(p) * cell + piece::row(p) * line + piece::col(p);
     }
     static __device__ __forceinline__ int of_piece(int number) { return number * piece::cells * cell; }
-    /* Returns the distance, in units, from positions 0 .. 7 of a piece to positions 8q .. 8q + 7. */
+    /* Returns the distance, in units, from position p of a piece to position p + 8q, for p < 8. */
     static __device__ __forceinline__ constexpr int of_eight(int q)
     {
         return SMALL ? (q & 3) * line + (q >> 2) * 2 * cell : q * line;
@@ -128,21 +129,21 @@ template <class E> struct dg_parcel<E, uint16_t> {
     }
 };
 
-/* Source and destination of one value of the patch. If `to` is negative, the value is outside of the map, and its place
- * in the patch stays zero. */
+/* Source and destination of one position of the patch. If `to` is negative, the position is outside of the map and
+ * stays zero. */
 struct dg_transfer {
     unsigned from; /* offset in the tensor, in units */
     int to;        /* offset in plane 0 of the patch, in bytes */
 };
 enum { DG_BORDER = 1 << 24 };
 
-/* Prologues, applied to values before rounding (fused.h). DG_ONE_TENSOR is an affine map with a factor for negative
- * values. DG_TWO_TENSORS is an affine map of two tensors. The flag DG_ROUNDED marks bf16 tensors. For each unit of
- * channels, shared memory holds scales, shifts and, for two tensors, tilts (factors of the second tensor). In bf16
- * arithmetic, DG_TWO_TENSORS kernels also handle one fp32 tensor, passed twice with a tilt of 0. */
+/* Prologues, applied to values before rounding (fused.h). DG_ONE_TENSOR is an affine map; it multiplies negative
+ * results by a factor. DG_TWO_TENSORS is an affine map of two tensors. The flag DG_ROUNDED marks bf16 tensors. For each
+ * unit of channels, shared memory holds scales, shifts and, for two tensors, tilts (factors of the second tensor). In
+ * bf16 arithmetic, DG_TWO_TENSORS kernels also handle one fp32 tensor, passed twice with a tilt of 0. */
 enum { DG_AS_IS, DG_ONE_TENSOR, DG_TWO_TENSORS, DG_ROUNDED = 4 };
 
-/* Loads a patch. Two threads load each value, because it has two planes of channels. */
+/* Loads a patch. Two threads load each position, one per plane. */
 template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_patch_loader {
     static constexpr int all = P::cells * P::input * P::input, items = dg_div_up(2 * all, NT),
                          slice = dg_div_up(items, GROUPS);
@@ -204,7 +205,7 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
         below = factor;
     }
     /* Makes the loader also store the rounded values to `to`. Blocks that differ only in blockIdx.y load the same
-     * values, so each block stores only some slices. `share`: bit mask of the slices that block 0 stores. */
+     * patch, so each of them stores only some slices. `share`: bit mask of the slices that block 0 stores. */
     __device__ __forceinline__ void keep(void *to, unsigned share)
     {
         kept = (uint4 *)to;
@@ -230,7 +231,7 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
             if (numbers) way[numbers ? k : 0] = t;
         }
     }
-    /* Returns channel e of value k after the prologue. */
+    /* Returns channel e of parcel k after the prologue. */
     __device__ __forceinline__ float value(int k, int e, const dg_channel &f) const
     {
         const float v = parcel[k].value(e);

@@ -49,7 +49,7 @@ static int64_t pieces(const dg_conv_args *a, int positions)
     return (all + positions - 1) / positions;
 }
 
-/* Returns the steps of the main loop: pieces for a weight gradient, else chunks of channels. */
+/* Returns the number of steps: one per piece (weight gradient), or one per chunk of channels. */
 static int steps_of(dg_op_kind kind, const dg_conv_args *a)
 {
     return kind == DG_OP_conv_dw ? (int)pieces(a, DG_ODD_PIECE) : summed(kind, a) / DG_MMA_CHUNK;
@@ -130,7 +130,7 @@ static void work(const dg_op *op, dg_work *w)
         h.tune.variant->work(&h, w);
         /* an additional kernel widens weights to 4x4 taps or narrows their gradient to 3x3 taps */
         if (!dw || w->split == 1) w->kernels++;
-        /* Widening reads 9 taps and writes 16. Of the 16 taps of each part, dg_conv_work() counts only 9. */
+        /* Widening reads 9 taps and writes 16. A part of a gradient has 16 taps, of which dg_conv_work() counts 9. */
         w->moved += weights * (dw && w->split > 1 ? w->split * 2 * (16 - 9) : 16 + 9);
         return;
     }

@@ -9,8 +9,7 @@
 #include "kernels/ops/conv/variants.h"
 
 /* The functions dg_conv_check...() return NULL, or the reason for a rejection. `dg_conv_check()` requires fp32, 16-byte
- * aligned operands, and indices that fit an int. The indices of tiles that extend past the batch must also fit an
- * int. */
+ * aligned operands, and indices that fit an int. This includes indices in tiles that extend past the batch. */
 const char *dg_conv_check(const dg_op *op, const dg_tune *t, dg_type real);
 
 /* Sets t->block to `threads`, the threads of the tile in t. Rejects the tile if `threads` is 0. */

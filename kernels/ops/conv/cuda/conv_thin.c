@@ -3,7 +3,7 @@
 
 #define no dg_variant_no
 
-/* Returns the maximum number of parts of a sum: the number of tiles in a weight gradient, else 1. */
+/* Returns the maximum number of parts of a sum: one per tile (weight gradient), or 1. */
 static int most_parts(const dg_op *op)
 {
     const dg_conv_args *a = &op->u.conv;
@@ -134,7 +134,7 @@ static void dw_work(const dg_op *op, dg_work *w)
     w->products = each * pixels * channels * taps;
     w->loads = 4 * each * (image + pixels * channels);
     w->shared = 4.0 * DG_THIN_DW_WORDS(a->Ci);
-    /* Clocks per tile to load the image and y, and to read operands. At the end, warps exchange their sums. */
+    /* A tile takes clocks to load the image, to load y, and to read operands. At the end, warps exchange their sums. */
     w->clocks = each * (3 * image / 32 + pixels * channels / 32 + warps * taps / 8 * words) + 14 * taps;
 }
 
@@ -148,8 +148,8 @@ static void dx_work(const dg_op *op, dg_work *w)
     w->products = rows * groups * cols * taps * chunks * DG_THIN_MMA_CHUNK;
     w->loads = 4 * (rows * a->Wo * a->Co + taps * a->Co);
     w->shared = bytes;
-    /* Clocks per row and group of columns: to read operands, to pass sums between rows, and to store pixels. Weights
-     * are loaded once. */
+    /* In each group of columns, a row takes clocks to read operands, to pass sums between rows, and to store pixels.
+     * Weights are loaded once. */
     w->clocks = rows * groups *
                     (chunks * cols * DG_THIN_MMA_CHUNK / 32 + chunks * taps / 8 * words + 2 * 4 * a->Ci +
                      3 * 4 * a->Ci) +

@@ -1,5 +1,5 @@
 /* Unfused convolutions of images. This file has the kernel of the weight gradient. Forward passes and data gradients
- * run fused kernels without prologue and epilogue. CI: channels of x.
+ * call the fused kernels, with an empty prologue and epilogue. CI: channels of x.
  * Tile: 4 x 32 pixels x 32 channels of y, 16 taps x CI channels of x.
  * Shared memory: 19 KB (CI = 1) or 24 KB (CI = 3).
  * Registers: 64 (CI = 1) or 117 (CI = 3).

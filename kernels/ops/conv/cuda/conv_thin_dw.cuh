@@ -15,7 +15,7 @@ template <int CI> struct dg_thin_dw {
     static constexpr int line = DG_THIN_PATCH_COLS * CI, row_taps = DG_THIN_K * CI, sums = 32 * 4 * row_taps;
     static constexpr int patch_words = DG_THIN_PATCH_ROWS * line,
                          grad_words = DG_THIN_ROWS * DG_THIN_COLS * DG_THIN_CHANNELS;
-    /* Shared memory holds the patch and the gradient of y. After the last tile, it holds the sums as
+    /* Shared memory holds the patch and the gradient of y. After the last tile, shared memory holds the sums as
      * [warp][sum][lane]. */
     static constexpr int words = DG_THIN_DW_WORDS(CI);
     static_assert(words >= patch_words + grad_words && words >= DG_THIN_DW_WARPS / 2 * sums,

@@ -1,8 +1,8 @@
 /* Data gradient of images (variant thin), also the forward pass of G's last layer: 4x4, stride 2, pad 1. Pixel (2a+py,
- * 2b+px) of x sums four products of a tap and a pixel of y. In phase py = 0, tap row ky = 1 reads row a of y, and ky =
- * 3 reads row a-1. In phase py = 1, tap row ky = 2 reads row a of y, and ky = 0 reads row a+1. Columns are alike. A
- * block computes all four phases of its positions (a, b) from one patch of y with a border of one pixel. A thread keeps
- * the sums of 4 adjacent positions x 4 phases x T channels of x in registers.
+ * 2b+px) of x needs two rows and two columns of taps. In phase py = 0, tap row ky = 1 reads row a of y, and ky = 3
+ * reads row a-1. In phase py = 1, tap row ky = 2 reads row a of y, and ky = 0 reads row a+1. Columns are alike. A block
+ * computes all four phases of its positions (a, b) from one patch of y with a border of one pixel. A thread keeps the
+ * sums of 4 adjacent positions x 4 phases x T channels of x in registers.
  *
  * Shared memory stores 4 channels of y per position. A gap of 4 values after every 4 positions avoids bank
  * conflicts. */

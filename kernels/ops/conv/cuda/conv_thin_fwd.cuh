@@ -28,7 +28,7 @@ template <int CI_> struct dg_thin_fwd {
         for (int e = 0; e < 4; e++)
             if ((unsigned)(i + e) < (unsigned)line) patch[row * line + i + e] = v[e];
     }
-    static constexpr bool there = true, early = false; /* weights are loaded only after grid_dependency_wait() */
+    static constexpr bool there = true, early = false; /* early: weights may be loaded before grid_dependency_wait() */
     template <bool> static __device__ __forceinline__ void load_weights(float *weight, const dg_conv_args &a, int co0)
     {
         for (int i = (int)threadIdx.x; i < taps * DG_THIN_CHANNELS; i += NT) {

@@ -1,5 +1,5 @@
 /* Variant tiled: convolution as an implicit GEMM in fp32. Loaders find the elements of the patch matrix in x or y. Each
- * copy has 16 bytes, because channels are innermost. Copies store zeros for padding and for values past a tile's end.
+ * copy has 16 bytes, because channels are innermost. Copies store zeros for padding and outside of the matrix.
  * In the forward pass, M = pixels of y, N = Co, K = taps x Ci.
  * In each phase of the data gradient, M = pixels of x, N = Ci, K = taps of the phase x Co. Output (iy, ix) belongs to
  * phase ((iy+P) % S, (ix+P) % S). A phase uses the taps whose (ky % S, kx % S) equals the phase.

@@ -2,14 +2,14 @@
  * shared memory stages - 1 steps ahead.
  *
  * An operand has the same innermost dimension in shared and global memory, so that every copy has 16 bytes. An operand
- * stored by rows has layout [BM][BK + 4]. Neighbouring threads read neighbouring rows, 20 words apart, without bank
- * conflicts. An operand stored by columns has layout [BK][BM]. A thread reads four adjacent values of m from it. */
+ * stored by rows has layout [BM][BK + 4]. A row has 20 words, so that reads of neighbouring rows have no bank
+ * conflicts. An operand stored by columns has layout [BK][BM]. From it, a thread reads four adjacent values of m. */
 #ifndef DG_GEMM_CUH
 #define DG_GEMM_CUH
 
 #include "kernels/ops/conv/cuda/conv.cuh"
 
-/* One operand: B values of m (or n) per block, T per thread, and BK values of k per stage. BY_ROWS: k is innermost. */
+/* One operand. B, T: values of m (or n) per block and thread. BK: values of k per stage. BY_ROWS: k is innermost. */
 template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
     static constexpr int words = BY_ROWS ? B * (BK + DG_TILED_PAD) : BK * B;
     static constexpr int line = BY_ROWS ? BK + DG_TILED_PAD : B;
@@ -22,8 +22,8 @@ template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
     }
 };
 
-/* A block computes BM x BN results, a thread TM x TN results. A stage has BK values of k. A_ROWS and B_ROWS: BY_ROWS of
- * operands A and B. */
+/* A block computes BM x BN results, a thread TM x TN results. A stage has BK values of k. A_ROWS, B_ROWS: operand A or
+ * B is stored by rows. */
 template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS> struct dg_gemm {
     static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_;
     static constexpr int NT = (BM / TM) * (BN / TN);

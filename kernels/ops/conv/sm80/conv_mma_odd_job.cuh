@@ -123,7 +123,7 @@ template <class G> struct dg_odd_job {
         from = (const float *)a.w + (at + tap * onward);
     }
 
-    /* True if the chunk has product q. If K = 1, the last chunk may have fewer products. */
+    /* True if the chunk has product q. If K = 1, the last chunk may lack some products. */
     __device__ __forceinline__ bool has(int chunk, int q) const { return G::K > 1 || chunk * G::depth + q < pairs; }
     __device__ __forceinline__ void fetch_weights(int chunk, int g)
     {
@@ -215,8 +215,8 @@ template <class G> struct dg_odd_job {
     }
 };
 
-/* For 1x1 kernels with a stride, stores zeros below and to the right of the pixel at `at`. The zeros are in the lane's
- * channels, from n on. */
+/* For 1x1 kernels with a stride, stores zeros below and to the right of the pixel at `at`. The lane stores channels n +
+ * j and n + j + 1, for j = 0, 8, 16, 24. */
 static __device__ __forceinline__ void dg_odd_zeros(float *out, const dg_maps &to, int stride, int at, int n)
 {
     const int pixel = at / to.channels, col = pixel % to.cols, row = pixel / to.cols % to.rows;
