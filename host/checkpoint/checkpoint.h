@@ -30,8 +30,8 @@ dg_err dg_snapshot_write(dg_snapshot *s, const dg_directory *dir, const char *pa
 /* Open and check a checkpoint, and read its model and its position in training. The caller frees *st and info. */
 dg_err dg_checkpoint_open(const char *path, dg_st **st, dg_model *model, dg_checkpoint_info *info);
 void dg_checkpoint_info_free(dg_checkpoint_info *info);
-/* Returns DG_USAGE if backend b has another precision than the checkpoint. An old tf32 checkpoint only causes a
- * warning. */
+/* Returns DG_USAGE if backend b has another precision than the checkpoint. A tf32 checkpoint of an older version only
+ * causes a warning if b->real is DG_F32. */
 dg_err dg_checkpoint_precision(const dg_checkpoint_info *info, const char *path, const dg_backend *b);
 
 /* Load the tensors of st into a job of the same model. Only a training job loads optimizer moments. An inference job

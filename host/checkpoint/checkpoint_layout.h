@@ -26,15 +26,15 @@ int dg_ck_input(const dg_model *model, dg_ck_tensor out[2]);
 /* Sets *full to true for a checkpoint, or to false for an exported network. Other files are errors. */
 dg_err dg_ck_format(const dg_st *st, const char *path, bool *full);
 
-/* True if `dcgan export` writes this value of the metadata key `format`. */
+/* True if `format` is the metadata value of an exported generator or classifier. */
 bool dg_ck_exported(const char *format);
 
 /* Read the optimizer from the metadata of st. The default is Adam. Returns DG_IO for an unknown optimizer. */
 dg_err dg_ck_optimizer(const dg_st *st, const char *path, dg_optimizer *out);
 
 /* Check that st has exactly the model's tensors, with the right types and shapes. If the values of st were read,
- * check them, too. If `full` is true, st must have optimizer moments, and all tensors must have type `type`. If
- * `full` is false, the discriminator, num_batches_tracked and the name prefix "G." may be missing. */
+ * check them, too. If `full` is true, st must have optimizer moments, and all floating-point tensors must have type
+ * `type`. If `full` is false, the discriminator, num_batches_tracked and the name prefix "G." may be missing. */
 dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, bool full, dg_type type);
 
 /* Check that the header of st fits the model, then read and check the values. */

@@ -70,8 +70,8 @@ static void list(char *out, size_t size, const origin *o, int n)
     if (n > SHOWN && at < size) snprintf(out + at, size - at, "; further checkpoints: %d", n - SHOWN);
 }
 
-/* Returns DG_DATA if the images have several origins. With `force`, several origins only cause a warning. All
- * unknown origins count as one. */
+/* Returns DG_DATA if the images have several origins. With `force`, several origins only cause a warning. Images
+ * of unknown origin count as one origin. */
 static dg_err check_origins(const char *dir, const dg_dataset *d, bool force)
 {
     char all[SHOWN * (ROOM + 20) + 40];

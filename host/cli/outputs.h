@@ -15,7 +15,7 @@ bool dg_to_stdout(const char *path);
 /* Returns "standard output" if dg_to_stdout(path) is true, otherwise path. */
 const char *dg_output_name(const char *path);
 
-/* Returns DG_USAGE if a command must not replace one of the files `names` in dir. names: NULL-terminated. */
+/* Returns DG_USAGE if dir has a file of `names` (NULL-terminated) that the command must not replace. */
 dg_err dg_outputs_check(const char *dir, const char *const *names);
 
 #endif

@@ -60,7 +60,7 @@ dg_err dg_cifar_records(const uint8_t *data, size_t bytes, int classes, dg_recor
     return DG_OK;
 }
 
-/* Returns the number of classes, which is 10 or 100. If the file sizes fit neither number, a file name decides. */
+/* Returns the number of classes, which is 10 or 100. If the file sizes fit neither, the first file name decides. */
 static int classes_of(const dg_record_files *f)
 {
     static const int kind[] = {10, 100};

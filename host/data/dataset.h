@@ -15,7 +15,7 @@ typedef struct {
     int threads;
     bool strict;
     bool skip_unreadable; /* unreadable folders cause a warning instead of an error */
-    bool list_first;      /* unreadable folders are an error of dg_dataset_judge instead of dg_dataset_read */
+    bool list_first;      /* only dg_dataset_judge, not dg_dataset_read, fails for unreadable folders */
     bool take_made;       /* include single images that dcgan generated, but no grids and curves */
     int least;            /* fewer valid training images than `least` are an error (DG_DATA) */
     int limit;            /* max number of training images and of test images, or 0 for no limit */

@@ -48,9 +48,9 @@ typedef atomic_int dg_lost;
  * number of retries so far. */
 bool dg_try_again(dg_lost *lost, int error, int tries);
 
-/* Read at most `room` bytes from the start of a regular file, or the whole file. They do not block. DG_DATA means that
- * the file is corrupt and is skipped. DG_IO means that the file may be readable later. In a zip file, DG_IO ends the
- * loading, because all files may be unreadable. DG_DEVICE: out of descriptors or memory. */
+/* Read at most `room` bytes from the start of a regular file, or the whole file. Neither call blocks. DG_DATA means
+ * that the file is corrupt and is skipped. DG_IO means that the file may be readable later. In a zip file, DG_IO ends
+ * the loading, because all files may be unreadable. DG_DEVICE: out of descriptors or memory. */
 dg_err dg_file_head(const dg_folder *folder, const char *name, dg_lost *lost, uint8_t *head, size_t room,
                     size_t *bytes);
 dg_err dg_file_whole(const dg_folder *folder, const char *name, dg_lost *lost, size_t limit, uint8_t **data,
@@ -74,7 +74,7 @@ extern const char *const dg_test_names[];
 /* Set labels, training set and test set from the folders of the images, if there are folders. */
 dg_err dg_label_by_folder(const dg_dataset_options *o, dg_dataset *d);
 /* Mark `limit` of n images: the first image of each class, then the second image of each class, and so on. If label is
- * NULL, mark the first `limit` images. Returns the number of marked images, or -1 without memory. */
+ * NULL, the first `limit` images are marked. Returns the number of marked images, or -1 without memory. */
 int dg_mark_evenly(const int32_t *label, int n, int classes, int limit, uint8_t *mark);
 dg_err dg_dataset_first(dg_dataset *d, int limit);
 /* Choose test images by the options o. */
@@ -88,7 +88,7 @@ dg_err dg_dataset_keep_test(dg_dataset *d);
 dg_err dg_errno_kind(int error);
 /* Return an error for the first unreadable folder, unless o->skip_unreadable is set. */
 dg_err dg_check_folders(const dg_dataset_options *o, const dg_skip *skip, long skips);
-/* If o->skip_unreadable is set, warn about each unreadable folder, and once about all symbolic links to folders. */
+/* Warn once about all symbolic links to folders and, if o->skip_unreadable is set, about each unreadable folder. */
 void dg_warn_folders(const dg_dataset_options *o, const dg_skip *skip, long skips);
 char *dg_bad_advice(const dg_dataset *d, char *out, size_t size);
 #define DG_LINK_TO_FOLDER "a symbolic link to a folder (these are not followed)"

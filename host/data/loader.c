@@ -56,7 +56,7 @@ dg_err dg_loader_epoch(dg_loader *f, uint64_t epoch, int place)
     else {
         const int first = place / f->window * f->window;
         if (!f->begun) plan_next(f, epoch, first);
-        for (int i = 0; i < f->records.count; i++) { /* position `first` is in the window that is filled next */
+        for (int i = 0; i < f->records.count; i++) { /* window 1 - f->side has position `first` */
             const int side = (i / f->window - first / f->window) % 2 ? f->side : 1 - f->side;
             f->order[i] = side * f->window + i % f->window;
         }
@@ -92,10 +92,9 @@ static dg_err change_windows(dg_loader *f)
     f->begun = true;
     if (f->end < f->used) plan_next(f, f->next.epoch, f->end);
     else plan_next(f, f->next.epoch + 1, 0);
-    /* copies wait until steps have read the window; the host waits until its pinned memory is copied */
     e = b->record(b, DG_COMPUTE, DG_EVENT_READ);
-    if (!e) e = b->wait(b, DG_COPY, DG_EVENT_READ);
-    return e ? e : b->query(b, DG_EVENT_FILLED + 1 - f->side, true, &yes);
+    if (!e) e = b->wait(b, DG_COPY, DG_EVENT_READ); /* later copies wait until earlier steps have read their images */
+    return e ? e : b->query(b, DG_EVENT_FILLED + 1 - f->side, true, &yes); /* wait until pinned memory is copied */
 }
 
 dg_err dg_loader_step(dg_loader *f, int place)

@@ -16,7 +16,7 @@ typedef struct {
 dg_err dg_idx_unpack(uint8_t **data, size_t *bytes);
 /* Returns the number of dimensions in the header of an IDX file (gzipped or not), or 0 for another file. */
 int dg_idx_dimensions(const uint8_t *head, size_t bytes);
-/* The size limit is 64 MiB more than the header of the IDX file declares. DG_DATA: the header declares over 8 GiB. */
+/* limit: 64 MiB more than the IDX header declares, or 8 GiB if gzipped. DG_DATA: the header declares over 8 GiB. */
 dg_err dg_idx_limit(const uint8_t *head, size_t bytes, uint64_t *limit);
 /* Pointers in out refer to data. Call dg_idx_images first, because dg_idx_labels checks the number of labels. */
 dg_err dg_idx_images(const uint8_t *data, size_t bytes, dg_records *out);
@@ -26,8 +26,8 @@ dg_err dg_idx_labels(const uint8_t *data, size_t bytes, dg_records *out);
 size_t dg_cifar_record(int classes);
 dg_err dg_cifar_records(const uint8_t *data, size_t bytes, int classes, dg_records *out);
 
-/* Append n images of r, named PART/NUMBER, to the arrays of out. `number` has n indices in the training or test set.
- * `first` is the index of r's first image in this set. `label_of` has the class index of each label, or is NULL if
+/* Append n images of r, named PART/NUMBER, to the arrays of out. `number` has n indices in the training or test set,
+ * in which r's first image has index `first`. `label_of` has the class index of each label, or is NULL if
  * labels are class indices. */
 dg_err dg_records_take(const dg_dataset_options *o, const dg_records *r, const char *part, const int *number, int n,
                        int first, const int *label_of, dg_dataset *out);

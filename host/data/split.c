@@ -84,7 +84,7 @@ int dg_mark_evenly(const int32_t *label, int n, int classes, int limit, uint8_t 
     for (int turn = 0; seen && marked < limit; turn++) {
         memset(seen, 0, sizeof *seen * ((size_t)classes + 1));
         for (int i = 0; i < n && marked < limit; i++) {
-            const int of = label && label[i] > 0 ? label[i] : 0; /* index -1 (no training images) counts as 0 */
+            const int of = label && label[i] > 0 ? label[i] : 0; /* -1 (class without training images) counts as 0 */
             if (seen[of]++ != turn && label) continue;
             marked += !mark[i];
             mark[i] = 1;

@@ -16,7 +16,7 @@ enum {
 typedef struct {
     uint64_t step, epoch;
     double d_x, d_gz, loss_d, most_loss_d; /* means of D(x), D(G(z)) and the loss of D; max loss of D */
-    double most_loss, mean_loss;           /* maximum and mean of max(loss of D, loss of G) */
+    double most_loss, mean_loss;           /* max loss of D or G; mean loss of D or G, whichever is larger */
     double swing;                          /* standard deviation of D(x) - D(G(z)) */
     double loss_d_before;                  /* mean loss of D in the previous window, or NaN */
     double guess;                          /* loss of D if D has the same output for all images */

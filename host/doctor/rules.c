@@ -12,7 +12,7 @@ static double steps(const dg_vitals *v) { return (double)v->step; }
 
 static double leap(const dg_vitals *v) { return v->most_loss_d > v->guess ? v->most_loss_d / v->loss_d_before : 0; }
 
-/* Returns diversity or coverage of samples relative to its best value, or NaN while the best value is small. */
+/* Returns the smaller of diversity and coverage, relative to their best values. Small best values are ignored. */
 static double part_left(const dg_vitals *v)
 {
     const double grid = v->settled_diversity > 0.4 ? v->diversity / v->settled_diversity : NAN;

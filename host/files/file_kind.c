@@ -104,7 +104,7 @@ dg_err dg_file_explain(const char *path, dg_err e)
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     const ssize_t n = fd >= 0 ? dg_read_some(fd, begin, sizeof begin) : -1;
     if (fd >= 0) close(fd);
-    if (n <= 8 || (!begin[7] && begin[8] == '{')) return e; /* for a safetensors file, the message of e is right */
+    if (n <= 8 || (!begin[7] && begin[8] == '{')) return e; /* keep the message of e for a safetensors file */
     const char *kind = dg_file_kind(begin, (size_t)n);
     if (kind == zip || kind == pickle)
         return dg_fail(e,

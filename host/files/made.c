@@ -86,7 +86,7 @@ static bool ours(int folder, const char *file, const char *const *names, const c
     return n > 0 && dg_png_says(head, (size_t)n, key, value);
 }
 
-/* first: receives the bytewise smallest name of a file that dcgan did not make, or "" without such a file. */
+/* first: receives the bytewise smallest name of a file that dg_only_ours refuses, or "" if there is none. */
 static dg_err find_other(const char *dir, const char *const *names, const char *key, const char *value, char first[256])
 {
     DIR *d = opendir(dir);

@@ -50,7 +50,7 @@ bool dg_replaces_all(void);
 /* Returns DG_USAGE if an output of kind `kind` (DG_MADE_EMPTY: unknown) must not replace the file at `path`. */
 dg_err dg_may_replace(const char *path, dg_made kind);
 
-/* Like dg_may_replace, with the arguments of dg_output_rule.may_replace. */
+/* Like dg_may_replace for output with content `piece`. `old` is the open file at `path`. */
 dg_err dg_may_replace_by(int old, const char *path, const dg_chunk *piece, int pieces);
 
 #endif

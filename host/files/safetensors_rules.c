@@ -66,7 +66,7 @@ const char *dg_st_scan(const char *header, size_t bytes)
             n = scan_string(header + i, left, &why);
             if (!n) return why;
             break;
-        case 'n': /* only "__metadata__" may be null, which the parser checks later */
+        case 'n': /* the parser later accepts null only for "__metadata__" */
             if (left < 4 || memcmp(header + i, "null", 4) != 0)
                 return "a value that is neither text nor a whole number";
             n = 4;

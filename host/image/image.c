@@ -35,7 +35,7 @@ static format recognise(const uint8_t *f, size_t bytes, const char **reason)
         if (bytes >= known[i].at + known[i].length && !memcmp(f + known[i].at, known[i].magic, known[i].length)) {
             *reason = known[i].reason;
             if (known[i].format != BMP || (bytes > 17 && !(f[15] | f[16] | f[17]))) return known[i].format;
-            *reason = "BMP: damaged header"; /* the file may also be a text that begins with BM */
+            *reason = "BMP: damaged header"; /* not BMP, because a text may begin with BM, too */
         }
     return NEITHER;
 }

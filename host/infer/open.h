@@ -10,7 +10,7 @@ typedef struct {
     const dg_precision *precision; /* the precision, or NULL for `preferred` (fp32 if the device lacks it) */
     const dg_precision *preferred; /* preferred precision, or NULL for bf16 */
     int threads;                   /* CPU threads; 0 means OMP_NUM_THREADS or, if it is unset, the number of cores */
-    const dg_variant *conv;        /* variant of CPU convolutions that support it, or NULL to choose by shape */
+    const dg_variant *conv;        /* used for CPU convolutions that the variant supports; if NULL, the shape decides */
     const char *tuning;            /* path of the tuning file for a GPU, or NULL */
     unsigned fuse;                 /* fusion flags DG_FUSE_... for a GPU (fused.h) */
     bool eager;                    /* launch GPU ops one by one instead of a captured graph */
@@ -26,8 +26,8 @@ dg_err dg_device_open(const dg_device *d, dg_backend **out);
 /* Like dg_device_open, but with the training precision as default, so that results equal those of training. */
 dg_err dg_device_open_trained(const dg_device *d, const char *precision, dg_backend **out);
 
-/* If the caller must use the CPU, dg_device_open_gpu sets *out to NULL, and `why` to the reason or "". The caller
- * then opens the CPU backend by dg_device_open_cpu, which prints the reason as a warning. */
+/* Open a GPU. For device cpu, or device auto without a usable GPU, *out becomes NULL, and `why` the reason or "". The
+ * caller then opens the CPU backend by dg_device_open_cpu, which prints the reason as a warning. */
 dg_err dg_device_open_gpu(const dg_device *d, dg_backend **out, char *why, size_t size);
 dg_err dg_device_open_cpu(const dg_device *d, const char *why, dg_backend **out);
 

@@ -42,7 +42,7 @@ typedef struct {
     double *share;       /* (count, classes) probabilities; NULL: no classifier */
     double *hidden;      /* (count, features) input of the classifier's last layer */
     double *feature;     /* (count, DG_RANDOM_FEATURES); this and the pointers below are NULL without random_net */
-    double *next, *ball; /* (count) squared feature distances to the nearest and 5th nearest neighbour of an image */
+    double *next, *ball; /* (count) squared feature distances; next: to the nearest neighbour; ball: to the 5th */
     double *near, *reals_near; /* squared distances: image to nearest real image, real image to nearest image */
     dg_normal normal;          /* normal distribution fitted to the set's features on first use */
     double beside[DG_BESIDES];

@@ -7,8 +7,8 @@
 
 #include "host/infer/open.h"
 
-/* Subsequences of the random stream DG_STREAM_JUDGE for layer or pyramid level 0. Layer or level i uses subsequence
- * + i. The seed is always 0, so that the random numbers never change. */
+/* Subsequences of the random stream DG_STREAM_JUDGE for layer or pyramid level 0. Layer or level i adds i to the
+ * subsequence. The seed is always 0, so that the random numbers never change. */
 enum { DG_DRAW_WEIGHTS = 16, DG_DRAW_PLACES = 32, DG_DRAW_DIRECTIONS = 48 };
 
 enum { DG_RANDOM_FEATURES = 768 }; /* mean and standard deviation of 128 + 256 channels */

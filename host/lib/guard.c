@@ -20,8 +20,8 @@ static void leave(const dg_host_state *s)
     (void)uselocale(s->locale);
 }
 
-/* Block all signals but `faults`, also in new threads, because other threads of the host program run signal
- * handlers. */
+/* Block all signals but `faults`. New OpenMP threads inherit the mask, so that they run no signal handlers of the host
+ * program. */
 static void block(sigset_t *before)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGPROF};

@@ -10,7 +10,7 @@
 #define GAIN 1.01  /* the series ends if the last FLAT sizes do not raise the best images/s by this factor */
 #define CLOSE 0.92 /* sizes with at least this share of the best images/s are measured again */
 #define SLOWER 1.1 /* factor on the expected time of a measurement, because other programs may slow the machine */
-#define SURE 0.25  /* max measured loss of images/s as a share of the allowed loss, because times are noisy */
+#define SURE 0.25  /* the measured loss of images/s may be this share of the allowed loss, because times are noisy */
 enum {
     COUNTED = 5,
     FLAT = 6,
@@ -122,8 +122,8 @@ static dg_batch_row *smallest(dg_batch_table *t, double share)
 
 static dg_batch_row *chosen(dg_batch_table *t) { return smallest(t, 1 - SURE * t->limits.within); }
 
-/* True if enough time is left to measure `batch`. The estimate uses the smallest timed size >= `batch`, or the
- * largest timed size. */
+/* True if enough time is left to measure `batch`. The time is estimated from the smallest timed size >= `batch`
+ * or, if there is none, from the largest timed size. */
 static bool has_time(const dg_batch_table *t, int batch)
 {
     const dg_batch_row *r = t->row, *last = r + t->rows - 1;
@@ -230,7 +230,7 @@ static dg_err by_search(dg_batch_table *t)
     dg_err e = climb(t);
     if (e || !t->rows) return e;
     for (int i = 0; i < 2 && !e; i++) e = try_neighbours(t); /* twice, because the chosen size may change */
-    for (int i = 0; i < LOOKS && !e; i++) {                  /* at least two rounds, and more while time is left */
+    for (int i = 0; i < LOOKS && !e; i++) {                  /* two rounds, and more in the first third of the time */
         if (i > 1 && t->machine.elapsed(t->machine.context) > t->limits.seconds / 3) break;
         e = look_again(t);
     }

@@ -4,10 +4,10 @@
  * (three doublings) gain less than 1% images/s over the best earlier size. The search chooses the smallest size whose
  * images/s are within an allowed loss of the best size. The measured loss may be at most a quarter of the allowed
  * loss, because measured times have errors of about 1%. Rule `search` also tries 3/4 and 5/4 of the chosen size,
- * because kernel times jump at tile boundaries. Other programs slow a machine for seconds. Two measurements (looks) of
- * one size can differ by a third, but consecutive measurements differ little. Each measurement is therefore compared
- * with the two measurements before it and the two after it. The rate of a batch size is the median of its comparisons.
- * Batch sizes that can change the result are measured in several rounds.
+ * because kernel times jump at tile boundaries. Other programs slow a machine for seconds, so two measurements (looks)
+ * of one size can differ by a third. The machine's speed hardly changes between consecutive measurements, so the search
+ * compares each measurement with the two before it and the two after it. The rate of a batch size is the median of its
+ * comparisons. Batch sizes that can change the result are measured in several rounds.
  *
  * The rules `usage` and `epoch-time` are published rules (Serizawa and Tatebe 2019, an optimizer for Chainer).
  * Unpublished details are chosen so that the rules `usage` and `epoch-time` reproduce the published results. The rules
