@@ -169,7 +169,7 @@ void run_grid(const grid &g)
 {
     uint64_t blocks = (uint64_t)g.blocks.x * g.blocks.y * g.blocks.z;
     const uint64_t at_once = g.mode == COOPERATIVE ? blocks : g.mode == CLUSTERED ? g.blocks.z : 1;
-    /* Set n has the blocks n, n + sets, n + 2 * sets ..., because blocks of a cluster have equal x and y. */
+    /* Set n has the blocks n, n + sets, n + 2 * sets ...: in a cluster, these blocks have equal x and y. */
     const uint64_t sets = blocks / at_once;
     uint64_t stride = opt.order == RANDOM ? (opt.seed * 2654435761u | 1) % sets : 1;
     while (std::gcd(stride, sets) != 1) stride++;

@@ -200,8 +200,8 @@ extern std::atomic<int> device_error; /* sticky cudaError_t */
 void run_grid(const grid &g);
 extern char started, grid_order; /* TSan objects for the start of a launch and for barriers of several blocks */
 
-/* Two TSan objects, used by launches alternately. A CUDA thread that ends releases the object of its launch. grid_turn
- * is the index of the current launch's object. settle() acquires both objects before host code runs. */
+/* Two TSan objects, used by launches alternately; grid_turn is the index of the current launch's object. A CUDA thread
+ * releases its launch's object when it ends. settle() acquires both objects before host code runs. */
 extern char finished[2];
 extern int grid_turn;
 void settle();

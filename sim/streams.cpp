@@ -50,8 +50,8 @@ void run_all()
     run_until(&null_stream, null_stream.issued);
 }
 
-/* In a third of the API calls, a random stream runs a random part of its work, so that unordered work of two streams
- * runs in either order. For periods of some hundred API calls, one stream does not run. */
+/* In a third of its calls, runs a random part of a random stream's work, so that unordered work of two streams runs in
+ * either order. For up to 400 calls at a time, skips one of the streams. */
 static void run_some()
 {
     static uint64_t random = opt.seed, calls_left, resting;

@@ -1,4 +1,4 @@
-/* The simulator's cuBLAS. A matrix product runs simple loops with one thread per result. */
+/* The simulator's cuBLAS. A simple kernel computes the matrix product, with one thread per result. */
 #include "kernels/cuda/cublas.cuh"
 
 static int opened;

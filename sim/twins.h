@@ -32,7 +32,7 @@ static inline void cp_async16(void *dst, const void *src, bool ok, sim::site at 
 static inline void cp_async_commit(sim::site at = sim::here()) { sim::async_commit(at); }
 template <int N> static inline void cp_async_wait() { sim::async_wait(N); }
 
-/* Reads the row in this function, because sanitizers check this header but not the simulator. */
+/* Reads the row here, because sanitizers do not see accesses in sim/warp.cpp. */
 static inline void sim_ldmatrix(uint32_t *r, const void *row, bool transposed, sim::site at)
 {
     sim::ldmatrix_in in = {{}, row, transposed};

@@ -14,7 +14,7 @@ struct wgmma_product {
 enum wgmma_state { IDLE, BEGUN, COMMITTED };
 struct wgmma_warp {
     wgmma_state state;
-    bool loaded;          /* the lane has called ldmatrix since wgmma_begin */
+    bool loaded;          /* the warp has called ldmatrix since wgmma_begin */
     int values, products; /* accumulators per lane; wgmma in this batch */
     unsigned made;        /* number of wgmma since the block began */
     float *sums[32];

@@ -179,7 +179,7 @@ static size_t stat_number(const hierarchy *h, const char *const name[], int name
     return sum;
 }
 
-/* Returns a cgroup's used bytes without the page cache, which the kernel can reclaim. */
+/* Returns a cgroup's used bytes without the caches that the kernel can reclaim. */
 static size_t kept(const hierarchy *h)
 {
     static const char *const first[] = {"total_inactive_file", "total_active_file"}, *const second[] = {

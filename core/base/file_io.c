@@ -65,7 +65,7 @@ static dg_err failed(writer *w, const char *what)
                           : error == EFBIG ? "the file would be larger than ulimit -f or the file system allows"
                           : inodes         ? "the disk is full"
                                            : "the disk has no free inodes";
-        char free_there[64] = ""; /* stays empty if statvfs rounds the free bytes up to w->bytes or more, as over NFS */
+        char free_there[64] = ""; /* empty if statvfs reports enough free bytes, as it may over NFS */
         if (room < w->bytes) snprintf(free_there, sizeof free_there, ", but only %zu bytes are free", room);
         return dg_fail(DG_IO,
                        DG_MSG("disk-space",
@@ -120,7 +120,7 @@ static bool remove_dead(int dir, const char *name)
     const int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat s, now;
     if (fd < 0) return false;
-    /* Between open and flock, the writer may have renamed the file, and another writer may use the temporary name. */
+    /* By now, the name may belong to a new file, because the writer may have renamed the opened one. */
     const bool gone = fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
                       fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_dev == s.st_dev &&
                       now.st_ino == s.st_ino && unlinkat(dir, name, 0) == 0;
@@ -220,8 +220,8 @@ static dg_err check_old(writer *w, const dg_chunk *piece, int pieces, bool *fres
     return e;
 }
 
-/* Returns 0, or -1 with errno, which is EEXIST if another process created the output file after check_old(). File
- * systems without RENAME_NOREPLACE overwrite such a file. */
+/* Returns 0, or -1 with errno, which is EEXIST if another process created the output file after check_old().
+ * Without RENAME_NOREPLACE, the other process's file is overwritten. */
 static int give_name(const writer *w, bool fresh)
 {
 #ifdef RENAME_NOREPLACE

@@ -13,7 +13,7 @@ typedef struct {
 
 void dg_memory_limit_read(dg_memory_limit *out);
 
-/* Returns a note such as "; ulimit -v allows 200.0 MB, of which 12.1 MB are left" if a limit makes malloc fail, else
+/* Returns a note such as "; ulimit -v allows 200.0 MB, of which 12.1 MB are left" if a limit can make malloc fail, else
  * "". */
 const char *dg_memory_limit_note(char *out, size_t size);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* 5000 spins of a waiting thread take about 0.1 ms. That is longer than the gap between two parallel regions and
+/* 5000 spins of a waiting thread take about 0.1 ms: longer than the gap between two parallel regions and
  * shorter than a time slice. On 2 cores shared with ten processes, a step took 0.85 s with 5000 spins and 2.5 s with
  * OpenMP's default. */
 static const char spins[] = "5000";

@@ -51,8 +51,8 @@ struct dg_backend {
     dg_err (*wait)(dg_backend *, dg_stream, int event);
     dg_err (*query)(dg_backend *, int event, bool wait, bool *yes);
 
-    /* refuses() is called before tensors are placed. It fills in op->tune and returns NULL, or returns static text that
-     * says why the op cannot run. choices() writes at most `room` variants that can run the op, and returns their
+    /* refuses() is called before tensors are placed. refuses() sets op->tune and returns NULL, or returns static text
+     * that says why the op cannot run. choices() writes at most `room` variants that can run the op, and returns their
      * number. If choices is NULL, every op runs the variant that refuses() selects. */
     const char *(*refuses)(dg_backend *, dg_op *);
     int (*choices)(dg_backend *, const dg_op *, dg_tune *out, int room);

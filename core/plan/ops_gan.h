@@ -3,8 +3,8 @@
 #ifndef DG_OPS_GAN_H
 #define DG_OPS_GAN_H
 
-/* GAN losses and their gradients. D's target is 1 for real images and `low` for samples. The op's `target` is one of
- * these two values. With l = logit, d_i = l_i - mean(other) and e_i = l_i - other_i:
+/* GAN losses and their gradients. D's target is 1 for real images and `low` for samples. The op's `target` is 1 or
+ * `low`. With l = logit, d_i = l_i - mean(other) and e_i = l_i - other_i:
  *   DG_GAN_CROSS has loss = mean(max(l,0) - l target + log1p(exp(-|l|))), dlogit = (sigmoid(l) - target) / n.
  *   DG_GAN_SQUARES (Mao et al. 2017) has loss = mean((l - target)^2) / 2, dlogit = (l - target) / n.
  *   DG_GAN_HINGE has loss = mean(max(0, 1 - target l)), dlogit = -target / n where the term is above 0, else 0.
@@ -12,7 +12,7 @@
  *   DG_GAN_AVERAGE has loss = mean((d - target)^2) / 2, dlogit_i = (d_i - target + mean(d) - target) / n.
  *   DG_GAN_PAIRS has loss = mean(softplus(-target e)) / 2, dlogit_i = -target sigmoid(-target e_i) / n.
  * DG_GAN_AVERAGE and DG_GAN_PAIRS have low = -1 and compute half of a relativistic loss (Jolicoeur-Martineau 2019). A
- * second op computes the other half: `logit` and `other` are exchanged, and `target` is negated. dlogit is the gradient
+ * second op, with `logit` and `other` exchanged and `target` negated, computes the other half. dlogit is the gradient
  * of the sum of both halves. If `both` is set, loss is the sum of both halves. Metric prob is from 0 to 1:
  * mean(sigmoid(l)) for DG_GAN_CROSS, mean(sigmoid(e)) for DG_GAN_PAIRS, mean(clamp((d + 1) / 2, 0, 1)) for
  * DG_GAN_AVERAGE, else mean(clamp((l - low) / (1 - low), 0, 1)). Sums are in double and index order.

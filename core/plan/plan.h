@@ -52,7 +52,7 @@ typedef struct {
     bool full;                /* memory ran out while a tensor or op was added, so dg_arena_place fails */
     int rounded[DG_NETS_MAX]; /* index of the tensor with a network's rounded weights (fused.h), or 0 */
     dg_math rounding;
-    uint64_t rounded_at; /* 1 + number of host writes before the last rounding; 0 before the first rounding */
+    uint64_t rounded_at; /* 1 + number of host writes at the last rounding; 0: never rounded */
 } dg_arena;
 
 /* Consecutive ops that a backend launches together. dg_fuse_plan (fused.h) divides a plan into launches. */
@@ -99,7 +99,7 @@ dg_err dg_arena_place(dg_arena *a, dg_plan *const *plans, int n, dg_backend *b);
 dg_err dg_arena_alloc(dg_arena *a, dg_backend *b);
 void dg_arena_free(dg_arena *a, dg_backend *b);
 
-/* Sets the pointers in the arguments of every op. Pointers to absent tensors are NULL. */
+/* Sets the pointers in the arguments of every op. The pointer to an absent tensor (dg_row) is NULL. */
 dg_err dg_plan_bind(dg_plan *p);
 void dg_plan_free(dg_plan *p);
 

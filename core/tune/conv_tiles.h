@@ -31,8 +31,8 @@ enum { DG_TILED_K = 16, DG_TILED_PAD = 4 };
 #define DG_THIN_DX_LARGE 16, 32, 1
 enum { DG_THIN_SMALL = 32, DG_THIN_DX_STEP = 4 };
 
-/* Shared memory in 32-bit words. LINE is a row of positions and its border. WORDS is a pipeline stage, which holds
- * weights and the patches of all images. */
+/* Shared memory in 32-bit words: LINE is the size of a row of positions with its border, and WORDS the size of a
+ * pipeline stage, which holds weights and the patches of all images. */
 #define DG_THIN_DX_LINE(cols) (((cols) + 2) * 4 + ((cols) + 2) / 4 * 4)
 #define DG_THIN_DX_WORDS(rows, cols, images) \
     ((images) * ((rows) + 2) * DG_THIN_DX_LINE(cols) + DG_THIN_DX_STEP * 16 * 4)

@@ -58,7 +58,7 @@ static int resident(const dg_counted *c, const dg_machine *m)
     return c->resident * c->threads > threads ? threads / c->threads : c->resident;
 }
 
-/* Times in us on the multiprocessor with the most work. */
+/* Times in us. Those from `issue` to `tensor` are of the multiprocessor with the most blocks. */
 typedef struct {
     double issue, pipe, l1, tensor, block, l2, memory;
 } times;

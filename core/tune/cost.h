@@ -5,9 +5,9 @@
  * block, core/tune/counts.csv has the instructions and bytes per block and per step of the main loop.
  * `scripts/ptx-count --renew` writes counts.csv with a PTX interpreter.
  *
- * The bound is the longest of these times: pipes, L1 and tensor cores of the multiprocessor with the most blocks; L2;
- * memory, for the bytes that exceed the cache; the longest block. The estimate uses the lower rates that kernels with
- * few warps reach, and adds the cost of a launch. */
+ * The bound is the largest of these times: the longest block, L2, memory, and the issue slots, pipes, L1 and tensor
+ * cores of the multiprocessor with the most blocks. Memory counts the bytes that exceed the cache. The estimate uses
+ * the lower rates that kernels with few warps reach, and adds the cost of a launch. */
 #ifndef DG_COST_H
 #define DG_COST_H
 
@@ -21,7 +21,7 @@ typedef struct dg_cost_part {
     int kernel;
     double blocks;
     double steps, most; /* steps of the main loop in an average block, and in the longest block */
-    double rest; /* factor of dg_counted.rest: the fraction of a tile, the images or the weights that a block has */
+    double rest;        /* factor of dg_counted.rest: a block's share of its tile, of the images or of the weights */
     const struct dg_counted *counted; /* counts of this kind of block; NULL before the first look-up */
     double merged;                    /* number of partial sums that the last block adds */
 } dg_cost_part;

@@ -7,8 +7,7 @@
  * On a GPU, the multiprocessor with the most tiles determines the time (wave quantisation), and fewer warps lower the
  * rate. On the CPU, the products and transforms of Winograd's algorithm are counted.
  *   Memory time is the time for reading and writing all operands once, from the last cache if they fit, else from
- * memory. Blocks load operands repeatedly through the last cache. If these loads take longer, their time is the memory
- * time.
+ * memory. On a GPU, memory time is at least the time of all blocks' loads through the last cache.
  * The efficiencies are constants in core/tune/predict_cpu.c and core/tune/predict_gpu.c. `dcgan profile` prints
  * predicted and measured times. */
 #ifndef DG_PREDICT_H
