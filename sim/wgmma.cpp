@@ -15,7 +15,7 @@ enum wgmma_state { IDLE, BEGUN, COMMITTED };
 struct wgmma_warp {
     wgmma_state state;
     bool loaded;          /* the warp has called ldmatrix since wgmma_begin */
-    int values, products; /* accumulators per lane; wgmma in this batch */
+    int values, products; /* accumulators per lane; number of wgmma since wgmma_begin */
     unsigned made;        /* number of wgmma since the block began */
     float *sums[32];
     float value[32][MOST_SUMS];
