@@ -12,8 +12,8 @@ enum { LANES = BYTES / (int)sizeof(real), CHAINS = 12 };
 typedef real vec __attribute__((vector_size(BYTES)));
 typedef real loose __attribute__((vector_size(BYTES), aligned(sizeof(real)), may_alias));
 
-/* Returns the number of floating-point operations. Twelve chains hide the latency of multiply-adds: 4 to 5 cycles, with
- * 2 started per cycle. Each chain tends to 1, which avoids overflow and denormals. */
+/* Returns the number of floating-point operations. Twelve chains hide the latency of multiply-adds (4 to 5 cycles, 2
+ * started per cycle). Each chain tends to 1, which avoids overflow and denormals. */
 double DG_CPU(dg_cpu_fma)(int64_t loops, double *sink)
 {
     vec factor = {0}, rest = {0}, a0 = {0}, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11;

@@ -1,5 +1,5 @@
-/* Resampling by 2. Each row of the result computes the sum of each column of its input rows once, left to right. `ring`
- * holds the last RING sums. */
+/* Resampling by 2. In each row of the result, `column()` sums every input column once, left to right. `ring` holds the
+ * last RING sums. */
 #include <stdbool.h>
 #include <string.h>
 

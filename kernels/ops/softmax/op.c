@@ -5,8 +5,8 @@
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* Softmax is computed in double and rounded once. The error limit covers a sum of C exponentials and the rounding of
- * their arguments, which are at least -745. A gradient is p - q, where p and q are at most 1. */
+/* Softmax is computed in double and rounded once. The error limit covers a sum of C exponentials. Rounding of their
+ * arguments, at least -745, adds to their errors. A gradient is p - q, where p and q are at most 1. */
 static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     (void)i;

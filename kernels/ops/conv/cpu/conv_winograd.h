@@ -2,8 +2,8 @@
  * m r. In these formulas, d are the inputs, g the taps, and A' is A transposed:
  *   Output: y[i] = sum over p < r of g[p] d[i+p], i < m, computed as y = A' ((G g) * (B' d)).
  *   Weight gradient: g[p] = sum over i < m of d[i+p] y[i], computed as g = G' ((A y) * (B' d)).
- * Both formulas are derived from a product of polynomials, interpolated from its values at n points. The points
- * minimise the fp32 error (Barabasz et al. 2020, "Error analysis and improving the accuracy of Winograd convolution"):
+ * Both formulas are derived by interpolating a product of polynomials from n points. The points minimise the fp32 error
+ * (Barabasz et al. 2020, "Error analysis and improving the accuracy of Winograd convolution"):
  *   F(4,3), n = 6: points a, -a, b, -b, 0 and infinity with a = 3/2 and b = 5/8. The error of F(4,3) is 0.4 times the
  *     error with a = 1 and b = 2. With 32 to 128 channels, F(4,3) has relative errors of 5e-7 to 7e-7, and direct sums
  *     2e-7.

@@ -205,7 +205,7 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
         below = factor;
     }
     /* Makes the loader also store the rounded values to `to`. Blocks that differ only in blockIdx.y load the same
-     * patch, so each of them stores only some slices. `share`: bit mask of the slices that block 0 stores. */
+     * patch. So each stores only some slices. `share`: bit mask of the slices that block 0 stores. */
     __device__ __forceinline__ void keep(void *to, unsigned share)
     {
         kept = (uint4 *)to;

@@ -134,7 +134,7 @@ static void dw_work(const dg_op *op, dg_work *w)
     w->products = each * pixels * channels * taps;
     w->loads = 4 * each * (image + pixels * channels);
     w->shared = 4.0 * DG_THIN_DW_WORDS(a->Ci);
-    /* A tile takes clocks to load the image, to load y, and to read operands. At the end, warps exchange their sums. */
+    /* Each tile loads the image and y, and reads operands. At the end, warps exchange their sums. */
     w->clocks = each * (3 * image / 32 + pixels * channels / 32 + warps * taps / 8 * words) + 14 * taps;
 }
 
@@ -148,8 +148,7 @@ static void dx_work(const dg_op *op, dg_work *w)
     w->products = rows * groups * cols * taps * chunks * DG_THIN_MMA_CHUNK;
     w->loads = 4 * (rows * a->Wo * a->Co + taps * a->Co);
     w->shared = bytes;
-    /* In each group of columns, a row takes clocks to read operands, to pass sums between rows, and to store pixels.
-     * Weights are loaded once. */
+    /* Each row of each group of columns reads operands, passes on sums, and stores pixels. Weights are loaded once. */
     w->clocks = rows * groups *
                     (chunks * cols * DG_THIN_MMA_CHUNK / 32 + chunks * taps / 8 * words + 2 * 4 * a->Ci +
                      3 * 4 * a->Ci) +

@@ -35,9 +35,9 @@ struct dg_quad {
     }
 };
 
-/* Forward pass, with the members of dg_thin_fwd. Lane (g, t) multiplies row t of the taps. In a row of the image, these
- * 4 * CI values are contiguous, so a patch stores each value once. Reads of the patch have no bank conflicts, because
- * CI is odd and the pitch of a row is 8 words (mod 32). B's columns are ordered so that each lane has two runs of four
+/* Forward pass, with the members of dg_thin_fwd. Lane (g, t) multiplies row t of the taps. The 4 * CI image values of
+ * such a row are contiguous. So a patch stores each value once. Reads of the patch have no bank conflicts, because CI
+ * is odd and the pitch of a row is 8 words (mod 32). B's columns are ordered so that each lane has two runs of four
  * contiguous channels. */
 template <int CI_> struct dg_thin_mma_fwd {
     typedef dg_quad quad;
