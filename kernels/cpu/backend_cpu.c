@@ -62,7 +62,7 @@ enum { PIECE = 1 << 20, HUGE_PAGE = 2 << 20 };
 
 enum { RESERVE = 12 << 20 };
 
-/* If the process has no memory limit, all memory counts as free, because other programs may release memory. */
+/* Without a limit, other programs' memory counts as free, because they may release it. */
 static dg_err cpu_memory(dg_backend *b, size_t *free_bytes, size_t *total)
 {
     dg_memory_limit l;

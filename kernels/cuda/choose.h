@@ -15,9 +15,9 @@ typedef struct {
 dg_err dg_chooser_open(dg_chooser *c, const char *path, dg_type real, const dg_gpu *gpu);
 void dg_chooser_close(dg_chooser *c);
 
-/* Sets op->tune to the op's kernel variant. The member `why` is the variant's origin: "FILE:12", "shipped
- * sm_90.tune:3" or "rule". Returns NULL, or the reason why no variant can run the op. If `also` is not NULL, also()
- * returns NULL or a reason to ignore the tuning row. */
+/* Sets op->tune to the op's kernel variant. The member `why` is the variant's origin: "FILE:12", "shipped sm_90.tune:3"
+ * or "rule". Returns NULL, or the reason why no variant can run the op. Tuning rows for which also() returns a reason
+ * are ignored. `also` may be NULL. */
 typedef const char *dg_tune_also(const dg_tune *tune);
 const char *dg_chooser_pick(const dg_chooser *c, dg_op *op, dg_tune_also *also);
 

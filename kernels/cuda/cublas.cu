@@ -36,7 +36,7 @@ template <class F> static bool find(F *function, const char *name)
 
 const char *dg_cublas_open(void)
 {
-    /* The first choice is the cuBLAS version of the linked CUDA runtime, because the driver supports this version. */
+    /* First tries the version of the linked CUDA runtime, because the driver supports this runtime. */
     static const char *const names[] = {"libcublas.so." DG_TEXT(CUBLAS_VER_MAJOR), "libcublas.so.13", "libcublas.so.12",
                                         "libcublas.so.11", "libcublas.so"};
     if (blas.handle) return nullptr;

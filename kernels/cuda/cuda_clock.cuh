@@ -9,9 +9,9 @@ extern "C" {
 #include "core/tune/machine.h"
 }
 
-/* Calls piece(context, i) for i < n. Sets ms[i] to the GPU time of the work that this call enqueues. The times exclude
- * the host's launch overhead. If `cold`, the L2 cache is overwritten before each call. If piece() fails, *failed is
- * its error, and ms is not set. */
+/* Calls piece(context, i) for i < n. Sets ms[i] to the GPU time of the work that piece(context, i) enqueues. The times
+ * exclude the host's launch overhead. If `cold`, the L2 cache is overwritten before each call. If piece() fails,
+ * *failed is its error, and ms is not set. */
 typedef struct {
     cudaStream_t stream;
     void *cache;

@@ -49,7 +49,7 @@ static dg_err round_behind(gpu *c, const dg_plan *p, const dg_op *op, cudaStream
     return e;
 }
 
-/* Synchronises the stream, because a programmatic dependent launch may begin before the rounding kernel has ended. */
+/* Waits until the rounding kernel has ended, because a programmatic dependent launch may begin earlier. */
 dg_err dg_gpu_round(gpu *c, const dg_plan *p)
 {
     dg_arena *const a = p->arena;

@@ -66,8 +66,8 @@ static dg_err record_piece(recording *r, int i)
         waits++;
     }
     if (b->branch && b->after[b->branch] < 0 && !waits++) TRY(c, r->p->name, cudaStreamWaitEvent(stream, r->begun, 0));
-    /* The flag `early` (fused.h) assumes the plan's order. A launch therefore overlaps the previous launch of its
-     * stream only if both are consecutive in the plan. */
+    /* The flag `early` (fused.h) concerns the two previous launches in the plan's order. A launch therefore overlaps
+     * only the launch before it in the plan. */
     const bool overlaps = dev_programmatic;
     dev_programmatic = overlaps && !waits && (!r->begun || (i > 0 && b->after[b->branch] == i - 1));
     const dg_err e = dg_gpu_enqueue_piece(c, r->p, i, stream);

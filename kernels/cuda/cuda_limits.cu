@@ -101,8 +101,8 @@ static __global__ void __launch_bounds__(THREADS) shared_kernel(float *out, int 
     if (sum != 0) *out = sum;
 }
 
-/* Imitates a loop over tiles. Each load from shared memory depends on the previous load. Two chains of dependent
- * multiply-adds follow each load. LOOP is the approximate number of instructions per turn. */
+/* Imitates the main loop of a tiled kernel. Each load from shared memory depends on the previous load. Two chains of
+ * dependent multiply-adds follow each load. LOOP is the approximate number of instructions per turn. */
 static constexpr int LOOP = 2 + 2 * 4 + 3;
 static __global__ void __launch_bounds__(512) loop_kernel(float *out, int turns)
 {

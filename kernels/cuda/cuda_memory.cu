@@ -125,7 +125,7 @@ static dg_err start_piece(gpu *c, const char *src, size_t n, int *k)
     return DG_OK;
 }
 
-/* The device fills one pinned buffer while the host copies from another pinned buffer. */
+/* The device writes one pinned buffer while the host reads another. */
 static dg_err get(dg_backend *b, void *host, const void *src, size_t bytes)
 {
     gpu *c = (gpu *)b;

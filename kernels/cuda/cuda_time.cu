@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Occupies the stream for about 20 ns per turn. */
+/* Keeps the stream busy for about 20 ns per turn, while the host enqueues launches. */
 static __global__ void hold_kernel(float *out, int turns)
 {
     float x = (float)turns;
@@ -12,7 +12,7 @@ static __global__ void hold_kernel(float *out, int turns)
     if (x < 0) *out = x;
 }
 
-static constexpr int HOLD = 800; /* turns of hold_kernel that take longer than enqueueing one piece */
+static constexpr int HOLD = 800; /* number of turns of hold_kernel that take longer than one call of piece() */
 
 /* Allocates twice the size of the L2 cache, so that writing this memory evicts all other data. */
 static cudaError_t make_cache(dg_cuda_timer *t)

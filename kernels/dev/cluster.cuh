@@ -1,6 +1,6 @@
 /* Clusters of blocks (sm_90 and up, KLAUNCH_CLUSTER). With cluster_memory, a block reads shared memory of another
- * block. Call cluster_sync() before the reads, and again before the other block overwrites its memory or ends.
- * Included by dev.cuh. */
+ * block. Call cluster_sync() before and after these reads. Only after the second call, the other block may overwrite
+ * its memory or end. Included by dev.cuh. */
 #ifndef DG_CLUSTER_CUH
 #define DG_CLUSTER_CUH
 

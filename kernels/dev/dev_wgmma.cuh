@@ -5,12 +5,12 @@
  * wgmma_bf16(d, a, b), wgmma_commit() and wgmma_wait(d). Between wgmma_begin(d) and wgmma_wait(d), the kernel must not
  * access the sums d or write to operands.
  *
- * A matrix in shared memory consists of core matrices, without swizzling (PTX ISA, "Asynchronous Warpgroup Level
- * Matrix Shared Memory Layout"). A core matrix has 8 rows of 16 bytes. K-major: each row of a core matrix stores 8
- * consecutive k of one row of A or one column of B. MN-major (TRANS_B): each row of a core matrix stores 8 adjacent
- * columns of B for one k. LBO ("leading dimension byte offset") is the distance from k to k + 8. SBO ("stride
- * dimension byte offset") is the distance from row i of A (or column i of B) to i + 8. LBO, SBO and the start of a
- * matrix are multiples of 16 bytes. */
+ * A matrix in shared memory consists of core matrices, without swizzling (PTX ISA, "Asynchronous Warpgroup Level Matrix
+ * Shared Memory Layout"). A core matrix has 8 rows of 16 bytes. K-major: each row of a core matrix stores 8 consecutive
+ * elements of a row of A (or column of B). MN-major (TRANS_B): each row of a core matrix stores 8 adjacent columns of B
+ * for one k. LBO ("leading dimension byte offset") is the distance from k to k + 8. SBO ("stride dimension byte
+ * offset") is the distance from row i of A (or column i of B) to i + 8. LBO, SBO and the start of a matrix are
+ * multiples of 16 bytes. */
 #ifndef DG_DEV_WGMMA_CUH
 #define DG_DEV_WGMMA_CUH
 

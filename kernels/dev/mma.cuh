@@ -1,13 +1,13 @@
 /* Matrix products on tensor cores in bf16 or fp16, with operands loaded from shared memory.
  *
- * An operand in shared memory consists of units of 16 bytes. A unit has 8 adjacent channels of one position, which is
- * a pixel or a row of weights. Plane c of an operand has unit c of every position. The units of a plane are
+ * An operand in shared memory consists of units of 16 bytes. A unit has 8 adjacent channels of one position. A position
+ * is a pixel or a row of weights. Plane c of an operand has unit c of every position. The units of a plane are
  * consecutive. Consecutive planes start `pitch` units apart.
  *
  * A fragment load reads eight adjacent positions (128 bytes) of a plane without bank conflicts. All taps of a
- * convolution therefore share one copy of a plane. Eight threads at a time store 4 positions of 2 planes. If pitch % 8
- * is 4, the eight stored units are in different banks. If pitch % 8 is 0, position p of an odd plane is stored at
- * index p ^ 4 to avoid bank conflicts.
+ * convolution therefore share one copy of a plane. Eight threads at a time store 4 positions of 2 planes. These stores
+ * have no bank conflicts if pitch % 8 is 4. If pitch % 8 is 0, odd planes avoid bank conflicts by storing position p at
+ * index p ^ 4.
  *
  * For sums over channels, operands are read by rows, and a matrix row is a position. For sums over positions, operands
  * are read by columns, and a matrix row is a channel. */
@@ -23,13 +23,13 @@ static __device__ __forceinline__ int dg_warp_lane() { return (int)threadIdx.x %
 /* Returns v. The shuffle by all lanes prevents ptxas from recomputing v from threadIdx in loops. */
 static __device__ __forceinline__ int dg_settled(int v) { return __shfl_xor_sync(0xffffffffu, v, 0); }
 
-/* For reads by rows, these functions return the row and plane of this lane's unit of A or B. */
+/* For operands read by rows: row or plane of the unit that this lane addresses. */
 static __device__ __forceinline__ int dg_row_of_a() { return dg_warp_lane() % 16; }
 static __device__ __forceinline__ int dg_plane_of_a() { return dg_warp_lane() / 16; }
 static __device__ __forceinline__ int dg_row_of_b() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
 static __device__ __forceinline__ int dg_plane_of_b() { return dg_warp_lane() / 8 % 2; }
 
-/* For reads by columns, these functions return the position (0 to 15) and plane of this lane's unit of A or B. */
+/* For operands read by columns: position (0 to 15) or plane of the unit that this lane addresses. */
 static __device__ __forceinline__ int dg_column_of_a() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
 static __device__ __forceinline__ int dg_column_of_b() { return dg_warp_lane() % 16; }
 static __device__ __forceinline__ int dg_columns_plane_of_a() { return dg_warp_lane() / 8 % 2; }
@@ -37,7 +37,8 @@ static __device__ __forceinline__ int dg_columns_plane_of_b() { return dg_warp_l
 
 /* Tensor-core products of one warp (mma.sync). The counterpart for warpgroups is in wgmma.cuh. If `there`, the
  * architecture supports the products. If `fused`, fused kernels use the products. If `scaled`, operands are multiplied
- * by a power of two before rounding, and sums are divided by it. One instruction adds `k` products to each sum. */
+ * by a power of two before rounding, and sums are divided by it. `k` is the number of products that one instruction
+ * adds to a sum. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define DG_MMA_BEFORE_SM_80 1
 #else

@@ -1,6 +1,6 @@
 /* Products of warpgroups in bf16: the counterpart of mma.cuh for Hopper. A warpgroup computes 64 rows of results, 16
- * per warp. Operands are read from shared memory. If cells have 4x4 positions, operand A is loaded into registers,
- * because eight positions are not contiguous. The spacing of weight planes avoids bank conflicts of stores. */
+ * per warp. Operands are read from shared memory. Only operand A of 4x4 cells (P::small) is loaded into registers,
+ * because wgmma reads eight contiguous positions. The spacing of weight planes avoids bank conflicts of stores. */
 #ifndef DG_WGMMA_CUH
 #define DG_WGMMA_CUH
 

@@ -20,13 +20,12 @@ void dg_fused_dense(const dg_fused_conv *f, cudaStream_t stream);
 void dg_fused_head_launch(const dg_fused_head *h, cudaStream_t stream);
 void dg_fused_update_launch(const dg_fused_update *u, cudaStream_t stream);
 void dg_round_weights(const dg_rounded *r, cudaStream_t stream);
-/* Rounds operand x (side 0) or y (side 1) of a weight gradient that tensor cores compute (rounded.cu). */
+/* Rounds operand x (side 0) or y (side 1) of a weight gradient. */
 void dg_round_factors(const dg_update_job *j, int side, cudaStream_t stream);
 
-/* Returns true only in the last of `expected` blocks, which sees all earlier writes of the other blocks. All threads
- * of a block must call this function. The last block resets the counter to 0. One thread's fence between two barriers
- * is sufficient. Causality order (PTX ISA, memory model) includes all writes that the first barrier made visible to
- * this thread. */
+/* Returns true only in the last of `expected` blocks, which sees all earlier writes of the other blocks. All threads of
+ * a block must call this function. The last block resets the counter to 0. One thread's fence between two barriers is
+ * sufficient. The fence also orders what other threads wrote before the first barrier (PTX ISA, "Causality order"). */
 static __device__ __forceinline__ bool dg_comes_last(unsigned *counter, unsigned expected)
 {
     SHARED(int, last, );
@@ -182,8 +181,8 @@ struct dg_merged {
 };
 
 /* Merges the partial sums of blocks first to first + count - 1. All threads of a block must call this function. The
- * threads are divided into slots of `lanes` threads. Slot s adds the sums of blocks s, s + slots, ..., and slot 0
- * returns the result. Loads in batches of eight reduce the latency. */
+ * threads are divided into slots of `lanes` threads. Slot s adds the sums of every slots-th block, beginning with block
+ * first + s. Slot 0 returns the total. Loads in batches of eight reduce the latency. */
 template <int NT>
 static __device__ __forceinline__ dg_merged dg_merge_parts(bool stats, float *parts, const float *rows, int first,
                                                            int count, int c, int C, int lanes, float *room)

@@ -84,8 +84,8 @@ static unsigned *counters_of(const dg_plan *p, const dg_launch *l)
     return (unsigned *)(void *)((char *)p->arena->base + p->arena->row[p->row_counters].offset) + l->counter;
 }
 
-/* True if the plan has two launches before l, and neither of them writes weights. Until grid_dependency_wait(), launch
- * l may not see the writes of these two launches. */
+/* True if the plan has two launches before l, and neither of them writes weights. Before grid_dependency_wait(), the
+ * writes of these two launches may be invisible to launch l. */
 static bool weights_stay(const dg_plan *p, const dg_launch *l)
 {
     for (int back = 1; back <= 2; back++)
@@ -205,7 +205,7 @@ dg_fused_head dg_fused_head_of(const dg_plan *p, const dg_launch *l)
     return h;
 }
 
-/* Returns the distance in floats from the network's first gradient to the gradient that op dw computes. */
+/* Returns the offset, in floats, of op dw's result in the network's gradients. */
 static int64_t distance(const dg_plan *p, const dg_op *adam, const dg_op *dw)
 {
     const dg_row *first = dg_plan_row(p, adam, dg_operand_index(adam->kind, "g")),

@@ -15,10 +15,10 @@ dg_fused_size dg_fused_mma_size(dg_op_kind kind, const dg_fused_conv *f, const d
 dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f);
 dg_fused_size dg_fused_dense_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
-/* Grid of a fused convolution on tensor cores. `blocks` and `per_group` count the blocks in total and per statistics
- * group, for one column of tiles and one part of a split sum. `channels` is the number of channels in the largest part
- * of a split sum. `merged` is the number of partial sums per statistics group that the epilogue merges. `shared` is
- * the number of bytes of dynamic shared memory. */
+/* Grid of a fused convolution on tensor cores. `blocks` counts the blocks for one column of tiles and one part of a
+ * split sum. Each statistics group has `per_group` of these blocks. `channels` is the number of channels in the largest
+ * part of a split sum. `merged` is the number of partial sums per statistics group that the epilogue merges. `shared`
+ * is the number of bytes of dynamic shared memory. */
 typedef struct {
     int groups, per_group, blocks, columns, channels, merged;
     size_t shared, sum_bytes, part_bytes;

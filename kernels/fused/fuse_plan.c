@@ -30,7 +30,7 @@ typedef struct {
     dg_deps deps;
 } pass;
 
-/* False for convolutions with averaged weights (EMA), because no fused update rounds these weights. */
+/* Excludes convolutions with averaged weights (EMA), because no fused update rounds these weights. */
 static bool is_conv(const dg_plan *p, const dg_op *op)
 {
     if (op->kind != DG_OP_conv_fwd && op->kind != DG_OP_conv_dx) return false;
@@ -189,8 +189,8 @@ static bool all_make(const pass *f, int i)
     return true;
 }
 
-/* Finds the ops whose results are recomputed by their consumers. Whether a result can be recomputed depends on other
- * results. The search therefore begins with all results and removes those that cannot be recomputed. */
+/* Finds the ops whose results are recomputed by their consumers. Assumes at first that all results can be recomputed,
+ * and removes results until nothing changes. */
 static void find_made(pass *f)
 {
     for (int i = 0; i < f->p->ops; i++)

@@ -33,8 +33,7 @@ typedef enum {
     DG_EPILOGUE_ACT,
     DG_EPILOGUE_ACT_DX, /* stores v act'(y) */
     DG_EPILOGUE_STATS,  /* stores v and computes the mean, rstd and running statistics of v like norm_stats */
-    DG_EPILOGUE_NORM_DX /* stores g = v a'(gamma (pre - mean) rstd + beta), dbeta = sum g, dgamma = sum g xhat, total0 =
-                           mean g, total1 = rstd^2 mean g (pre - mean) */
+    DG_EPILOGUE_NORM_DX /* stores g = v a'(gamma (pre - mean) rstd + beta) and the sums dbeta, dgamma and totals */
 } dg_epilogue_kind;
 
 typedef struct {
@@ -50,8 +49,8 @@ typedef struct {
     double eps, momentum;
     const float *pre; /* norm_dx: the norm's input */
     const float *gamma, *beta;
-    float *dgamma, *dbeta; /* epilogue norm_dx: shape (C), may be NULL */
-    float *totals;         /* epilogue norm_dx: output, shape (groups, 2, C) */
+    float *dgamma, *dbeta; /* norm_dx: dgamma = sum g xhat, dbeta = sum g, shape (C), may be NULL */
+    float *totals;         /* norm_dx: total0 = mean g, total1 = rstd^2 mean g (pre - mean), shape (groups, 2, C) */
 } dg_epilogue;
 
 /* A network's weights, rounded to 2 bytes each for tensor cores. A fused update rounds the weights that it has
@@ -63,10 +62,10 @@ typedef struct {
     dg_math math;
 } dg_rounded;
 
-/* With --precision bf16, fuse_rounded.c sets dg_row.rounded for tensors between fused launches. A tensor is stored
- * as bf16 if all its writers and readers support bf16. Pointers to rounded tensors are still float *. Results are
+/* With --precision bf16, fuse_rounded.c sets dg_row.rounded for tensors between fused launches. A tensor is stored as
+ * bf16 if all its writers and readers support bf16. Pointers to rounded tensors are still float *. Results are
  * unchanged if every reader would round the tensor or reads only its sign. Unlike unfused ops, fused launches also
- * round a norm's input and the gradient after a norm. Sums over a norm's input and this gradient use unrounded
+ * round a norm's input and the gradient after a norm. The batch statistics and gradient sums of a norm use unrounded
  * values. */
 
 /* The operand x of a weight gradient is also the input of the forward pass. The operand y is also the input of the
@@ -132,7 +131,7 @@ typedef struct {
     unsigned *counters;
 } dg_fused_update;
 
-/* Groups the ops of a plan into launches. The backend's refuses() must have returned NULL for each op. All rows of the
+/* Groups the ops of a plan into launches. The backend's refuses() must have set the variant of each op. All rows of the
  * plan except work rows must have addresses. Reorders independent ops, marks rows of unwritten tensors as absent, and
  * adds rows for fused launches. Fuses nothing if real is not DG_F32. Returns DG_DEVICE if out of memory. */
 dg_err dg_fuse_plan(dg_plan *p, unsigned what, dg_type real, const dg_gpu *gpu);

@@ -2,7 +2,7 @@
  * thread loads up to KEPT packs of 4 channels at a time. If a thread has at most KEPT packs, the packs stay in
  * registers and x is read only once. Each block stores partial sums of the norm's gradient.
  * Grid: one block per image.
- * Block: thread slot * lanes + lane. A lane has the channels c with c / 4 % lanes == lane. A slot has the pixels p
+ * Block: slots of `lanes` threads each. A lane has the channels c with c / 4 % lanes == lane. A slot has the pixels p
  * with p % slots == slot.
  * Shared memory: 8 KB.
  * Registers: 128.

@@ -3,8 +3,8 @@
  * launch.
  * Tile: as in conv_mma_fwd.cuh and conv_mma_dx.cuh.
  * Shared memory: as in conv_mma_fwd.cuh and conv_mma_dx.cuh, plus 16 bytes, plus 8 or 12 bytes per summed channel.
- * Weights have four pipeline stages instead of two if a stage has 8 KB. With warpgroups and split sums, the operands'
- * memory is at least as large as a tile's sums (fused_mma_join.cuh).
+ * Weights have four pipeline stages instead of two if a stage has 8 KB. With warpgroups, a split sum needs at least the
+ * size of a tile's sums (fused_mma_join.cuh).
  * Registers: forward pass 146 to 172, data gradient 146 to 190, warpgroups 107 to 254.
  * Bound by: shared memory, and the latency of the epilogue's sums over blocks. */
 #ifndef DG_FUSED_MMA_CUH
@@ -26,7 +26,7 @@ struct dg_fused_mma {
     int split, channels;
     const void *rounded;
     void *factors;
-    unsigned share; /* bit i is set if the first column of tiles stores slice i of the rounded input */
+    unsigned share; /* mask of the rounded input's slices that blocks with blockIdx.y = 0 store */
     bool early;
     float *result, *sums, *parts;
     unsigned *columns, *tiles;
@@ -54,7 +54,7 @@ static __device__ __forceinline__ void dg_fused_table(float *table, const dg_pro
     }
 }
 
-/* Sums each v[i] over the lanes with equal lane % 4. A lane returns the sum of v[lane / 4]. */
+/* With i = lane / 4, returns the sum of v[i] over the lanes with equal lane % 4. */
 static __device__ __forceinline__ float dg_fold(const float (&v)[8])
 {
     const int lane = dg_warp_lane();

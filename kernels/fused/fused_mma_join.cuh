@@ -6,7 +6,7 @@
 #include "kernels/fused/fuse.cuh"
 
 /* Returns the first chunk (16 channels) of part `part` of a split sum. `most` is the number of chunks in the largest
- * part. If all parts have `most` chunks, no division (24 instructions) is necessary. */
+ * part. Equal parts need no division, which costs 24 instructions. */
 static __device__ __forceinline__ int dg_fused_part(int chunks, int part, int split, int most)
 {
     return most * split == chunks ? most * part : (int)((unsigned)(chunks * part) / (unsigned)split);
@@ -22,8 +22,8 @@ template <class G, class Sums> static __device__ __forceinline__ void dg_leave_s
     }
 }
 
-/* With warpgroups, the blocks that compute the parts of a tile's sum form a cluster. For warps first to last - 1, a
- * block adds the parts of all blocks. */
+/* With warpgroups, the blocks that compute the parts of a tile's sum form a cluster. Each block adds all parts for the
+ * results of warps `first` to `last` - 1. */
 struct dg_own_warps {
     int first, last;
     bool mine;
@@ -89,7 +89,7 @@ static __device__ __forceinline__ bool dg_fused_join(Sums &sums, float *parts, u
     return true;
 }
 
-/* Returns the sum of of[k * apart] over this block's partial sums k of a column. */
+/* Adds this block's partial sums of a column, of[k * apart]. */
 template <class Job, class G>
 static __device__ __forceinline__ float dg_own_sum(const float *of, int apart, dg_own_warps own)
 {

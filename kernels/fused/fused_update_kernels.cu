@@ -2,7 +2,7 @@
  * Tile: 2,048 weights per block, fewer if the sum has many parts.
  * Shared memory: 4 KB.
  * Registers: 64.
- * Bound by: memory. A weight moves 26 bytes, and 4 bytes for each part of its sum. */
+ * Bound by: memory, 26 bytes per weight and 4 bytes per part of its sum. */
 #include "kernels/fused/fused_update_job.cuh"
 #include "kernels/fused/rounded.cuh"
 #include "kernels/ops/adam/adam.cuh"

@@ -31,8 +31,8 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
         uint32_t where;
         int cell, to, from;
     };
-    /* Bit 0 of `outside` marks the row before the cell. Each of bits 1 to LINES - 1 marks one row of y or two rows of
-     * x. The next LINES bits mark columns. Bit 31 marks a cell outside of all images. */
+    /* Bit 0 of `outside` marks the row before the cell. Bits 1 to LINES - 1 mark rows of y, or pairs of rows of x. The
+     * next LINES bits mark columns. Bit 31 marks a cell outside of all images. */
     static constexpr int LINES = 10;
     static constexpr uint32_t nowhere = 1u << 31;
     static_assert(piece::side + 2 <= LINES && 2 * LINES < 32, "the bits of rows and columns must fit in a 32-bit mask");

@@ -1,12 +1,12 @@
 /* A weight gradient's tile on Hopper's warpgroups (wgmma.cuh), for fused updates. The counterparts for warps are
- * dg_dw_tile and dg_dw_products (conv_mma_dw.cuh). The matrix product has M = Co, N = 16 channels of x in four phases,
- * and K = positions of y. A piece has 64 positions of y. Each of the two warpgroups multiplies half of a piece. At the
- * end, the sums of both warpgroups are added.
+ * dg_dw_tile and dg_dw_products (conv_mma_dw.cuh). The matrix product has M = Co, N = 4 phases x 16 channels of x, and
+ * K = positions of y. A phase has every second row and column of x. A piece has 64 positions of y. Each of the two
+ * warpgroups multiplies half of a piece. At the end, the sums of both warpgroups are added.
  *
- * In shared memory, x is stored as [phase][plane of channels][line of positions]. The 4 phases x 2 planes of a product
- * therefore have one stride. A shift (ky / 2, kx / 2) only moves the start address of x. Eight consecutive positions
- * are a row of an 8x8 cell, or a row of two adjacent 4x4 cells. The operand y is loaded into registers once for all
- * shifts.
+ * In shared memory, x is stored as [phase][plane of channels][line of positions]. All 4 x 2 planes are therefore
+ * equally spaced, as wgmma requires. For the four shifts (ky / 2, kx / 2), only the start address of x differs. Eight
+ * consecutive positions are a row of an 8x8 cell, or a row of two adjacent 4x4 cells. The operand y is loaded into
+ * registers once for all shifts.
  * Tile: 64 channels of y x 16 taps x 16 channels of x.
  * Shared memory: 76 KB in four stages, small maps 84 KB.
  * Registers: 128 per thread for sums.
@@ -126,8 +126,8 @@ template <class G> struct dg_dw_wgmma_products {
             }
     }
 
-    /* All threads of the block must call this function. Each warpgroup stores the sums of two shifts, to which it adds
-     * the other warpgroup's sums. `room` is the shared memory of the pipeline stages, which is unused after the main
+    /* All threads of the block must call this function. Each warpgroup adds both warpgroups' sums for two of the four
+     * shifts and stores them. `room` is the shared memory of the pipeline stages, which is unused after the main
      * loop. */
     __device__ __forceinline__ void store(const dg_conv_args &a, float *out, int co0, int ci0, uint4 *room) const
     {

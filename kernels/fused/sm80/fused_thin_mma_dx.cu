@@ -1,15 +1,15 @@
 /* Data gradient of images on tensor cores (the forward pass of G's last layer), with and without prologue and
  * epilogue.
  *
- * The matrix product has M = positions of y, N = 16 taps x CI channels and K = Co. A value of x is a sum over four
- * positions of y. Step (a, b) computes four pixels of x. For py and px of 0 or 1, pixel (2a - 1 + py, 2b - 1 + px) is
+ * The matrix product has M = positions of y, N = 16 taps x CI channels and K = Co. The term r[a, b](ky, kx) is the
+ * product of position (a, b) of y and tap (ky, kx). Terms outside of y are 0. A value of x is a sum over four positions
+ * of y. For py and px of 0 or 1, step (a, b) computes pixel (2a - 1 + py, 2b - 1 + px) of x as
  *   r[a, b](py, px) + r[a - 1, b](2 + py, px) + r[a, b - 1](py, 2 + px) + r[a - 1, b - 1](2 + py, 2 + px).
- * The term r[a, b](ky, kx) is the product of position (a, b) of y and tap (ky, kx). Terms outside of y are 0.
  *
- * Four lanes load 16 channels of a position directly into registers. Lane t of these four lanes computes column t of
- * the taps. Shuffles exchange sums between adjacent positions of a row. Each warp computes one row of positions. A
- * warp passes its sums for the next row of pixels to the next warp. The first warp of a block only passes sums,
- * because its row belongs to the previous block. A warp writes its two rows of pixels to shared memory for the
+ * Four lanes load 16 channels of a position directly into registers. Lane t of these four lanes gets the sums of the
+ * taps with kx = t. Shuffles exchange sums between adjacent positions of a row. Each warp computes one row of
+ * positions. A warp passes its sums for the next row of pixels to the next warp. The first warp of a block only passes
+ * sums, because its row belongs to the previous block. A warp writes its two rows of pixels to shared memory for the
  * epilogue.
  * Tile: up to 17 rows of positions of one image, with all channels. The row above the tile is computed again.
  * Warp tile: one row of y. Each step multiplies 16 positions x 16 channels by 16 CI columns.
@@ -77,7 +77,7 @@ template <int CI_, bool ROUNDED> struct thin_dx {
     {
         return 1 - 2 * near_reciprocal(1 + near_power(v * 2.88539008f));
     }
-    /* Returns sum v = ky * CI + channel of this lane's position p (0 or 1). */
+    /* Returns this lane's sum of position p (0 or 1) for ky = v / CI and channel v % CI. */
     __device__ __forceinline__ float at(int p, int v) const { return c[v / 2][p * 2 + v % 2]; }
 
     __device__ __forceinline__ void fetch(values &to, int p0, int chunk) const
@@ -264,7 +264,7 @@ template <class G> static __device__ __forceinline__ void dx_block(const dg_fuse
         const bool last = p0 + G::COLS >= a.Wo;
         float *const place = slot - G::slot;
         sums.pixels(place, last, left);
-        /* place[4] is the first channel of column 2 * p0 of x */
+        /* column 2 * p0 of x begins at place[4] */
         const int lo = max(0, 2 * p0 - 1) * CI, hi = min(a.W, 2 * (p0 + G::COLS) + (last ? 1 : -1)) * CI, n = hi - lo,
                   iy = 2 * row - 1;
         write<G>(f, place + lo - 2 * p0 * CI + 4, (image * a.H + iy) * a.W * CI + lo, a.W * CI, n, iy);

@@ -7,10 +7,10 @@
 
 #include "kernels/cpu/cpu.h"
 
-/* Computes tanh(x) = q / (q + 2) with q = exp(2x) - 1 for |x|. The formula for tanh has no cancellation and no branch,
- * so loops vectorise. The result does not depend on libm.
- * With s = 2^k and r = 2x - k ln 2, |r| <= ln 2 / 2, q is s (exp(r) - 1) + (s - 1). The series of exp(r) - 1 ends when
- * its next term is below half an ulp. */
+/* Computes tanh(|x|) = q / (q + 2) with q = exp(2 |x|) - 1, and copies the sign of x. The formula has no cancellation
+ * and no branch, so loops vectorise. The result does not depend on libm.
+ * The integer k is chosen so that r = 2 |x| - k ln 2 is near 0. With s = 2^k, q = s (exp(r) - 1) + (s - 1). The series
+ * of exp(r) - 1 ends when its next term is below half an ulp. */
 #if DG_FP == 64
 typedef uint64_t bits;
 #define MAGIC 0x1.8p52

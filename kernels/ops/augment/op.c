@@ -5,8 +5,8 @@
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* Augmented pixels are computed in double and rounded once. A pixel is a weighted sum over the image, with weights of
- * at most 3. */
+/* Augmented pixels are computed in double and rounded once. An augmented pixel is a sum of the image's pixels with
+ * weights of at most 3. */
 static dg_err limits_of(const dg_op_values *v, const char *in)
 {
     const dg_augment_args *a = &v->op[0]->u.augment;

@@ -5,8 +5,8 @@
 static bool filters(const dg_conv_args *a) { return a->K == 2 * a->S || (a->K == 3 && a->S == 1); }
 
 /* True if enough outputs of the Winograd tiles are inside the map. With two taps per axis, all outputs must be inside.
- * With three taps, Winograd saves more products, so half of the outputs are enough. For weight gradients with three
- * taps, a quarter is enough, because direct sums are slow on small maps. */
+ * With three taps, half of the outputs must be inside, because Winograd saves more products. For weight gradients with
+ * three taps, a quarter of the outputs must be inside, because direct sums are slow on small maps. */
 static bool tiles_fit(dg_op_kind kind, const dg_conv_args *a, int H, int W)
 {
     if (a->K == 2 * a->S) return H % 4 == 0 && W % 4 == 0;

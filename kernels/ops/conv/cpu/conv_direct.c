@@ -5,14 +5,13 @@
  * pass, output o belongs to one of S phases, (o+P) mod S. Outputs of phase p use taps p, p+S, ... in descending order,
  * because the inputs ascend.
  *
- * If K is a multiple of S, all S x S phases of the backward pass read equal inputs. With few channels, the backward
- * pass then merges the phases. S x S pixels count as one pixel of S*S*C channels. Merged phases are a convolution with
- * stride 1 and K/S taps ("sub-pixel").
+ * If K is a multiple of S, all S x S phases of the backward pass read equal inputs. If there are also few channels, the
+ * backward pass merges the phases into one convolution with stride 1 and K/S taps ("sub-pixel"). Each pixel of its
+ * result has the channels of S x S pixels.
  *
  * A tile is one output pixel of DG_MR images by one or two vectors of output channels. Input rows are packed with the
- * images innermost: in[iy][ix][c][image]. A tile therefore reads one contiguous stream per row of taps, and padding
- * needs no special case. Weights are packed once per call into panels [phase][block of channels][ty][tx][c][DG_LANES *
- * vectors].
+ * images innermost: in[iy][ix][c][image]. For each row of taps, a tile therefore reads contiguous memory. Weights are
+ * packed once per call into panels [phase][block of channels][ty][tx][c][DG_LANES * vectors].
  *
  * Threads divide the work by sets of images, by bands of output rows and, if necessary, by blocks of channels. */
 #include "kernels/ops/conv/cpu/conv_pack.h"
@@ -171,7 +170,7 @@ static void pack_backward(const job *j, real *restrict to, int block, int ky, in
         for (int i = 0; i < j->NR; i++) to[i] = i < n ? from[i] : 0;
 }
 
-/* For tap (ty, tx), column (py*S+px)*Co+n of the panel is w[c][py+S*(T-1-ty)][px+S*(T-1-tx)][n]. */
+/* Packs tap (ty, tx) of merged phases. Column (py*S+px)*Co+n has channel n of phase (py, px). */
 static void pack_merged(const job *j, real *restrict to, int block, int ty, int tx)
 {
     int n0 = block * j->NR;
@@ -338,8 +337,8 @@ void DG_CPU(dg_conv_direct)(bool adjoint, const dg_conv_args *a)
     real *panel, *packs;
     carve(&j, a->scratch, &panel, &packs);
     int team = dg_conv_team(a, j.team);
-    /* Each part packs the input again, so each thread gets only about three units of work. No sum is divided among
-     * parts, so results do not depend on the number of threads. */
+    /* More parts balance the work better, but each part packs the input again. No sum is divided among parts, so
+     * results do not depend on the number of threads. */
     int parts = dg_max(1, dg_min(j.blocks, dg_ceil_div(3 * team, j.sets * j.bands)));
     if (team == 1) parts = 1;
 #pragma omp parallel num_threads(team)
