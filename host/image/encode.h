@@ -17,7 +17,7 @@ dg_err dg_png_write_in(const dg_directory *dir, const char *path, const dg_image
 dg_err dg_png_encode(const dg_image *im, const dg_text *text, int texts, void **data, size_t *bytes);
 /* Encode a JPEG into malloc'd memory. `quality` is 1 to 100. Equal pixels give equal bytes. */
 dg_err dg_jpeg_encode(const dg_image *im, int quality, void **data, size_t *bytes);
-/* Read the tEXt chunks of a PNG file into *text, a single malloc'd block. */
+/* Read the tEXt and uncompressed iTXt chunks of a PNG file as UTF-8 into *text, a single malloc'd block. */
 dg_err dg_png_texts(const char *path, dg_text **text, int *texts, int *W, int *H);
 
 #endif

@@ -60,7 +60,7 @@ static dg_err encode(const drawing *w, int i, void **data, size_t *bytes)
     return e;
 }
 
-/* Returns DG_OK if the file at path already has these bytes, or if dg_replaces_all() allows to replace it. */
+/* Returns DG_OK if the file at path has these bytes. If dg_replaces_all() is true, replaces the file instead. */
 static dg_err check_same(const char *path, const void *data, size_t bytes)
 {
     if (dg_replaces_all()) return dg_write_atomic(path, &(dg_chunk){data, bytes}, 1);
@@ -174,7 +174,7 @@ dg_err dg_synthesize(const char *dir, int count, int size, uint64_t seed, int cl
                : classes         ? check_classes(&w)
                                  : dg_only_ours(dir, (const char *const[]){"cat-*.png", NULL}, "Source", DRAWN);
     if (!e) e = make_folders(&w);
-    /* Check all images before the first write, so that an error leaves the folder unchanged. */
+    /* Check existing images before writing new ones, so that a foreign image leaves the folder unchanged. */
     if (!e) e = all(&w, count, CHECK);
     if (!e) e = all(&w, count, WRITE);
     return e;
