@@ -2,8 +2,8 @@
  *
  * The vectors of conv_dw.c contain input channels, so here most lanes would be empty. The vectors of this file contain
  * output channels and are loaded directly from y. For one output pixel and one ky, the inputs are a run of K*Ci
- * consecutive reals of x. `pad_rows()` copies rows of x with zeros as padding. A tile is TALL reals of a run by one or
- * two vectors of output channels.
+ * consecutive reals of x. `pad_rows()` copies rows of x with zeros as padding. A tile multiplies TALL reals of a run by
+ * one or two vectors of output channels.
  *
  * A piece of the work is a band of rows of one image. Threads compute slices, which are ranges of pieces. Each slice
  * computes its own copy of w. The copies are added in order. The number of slices depends on shapes only. */
