@@ -1,23 +1,23 @@
 /* Rules that choose a batch size from measured step times.
  *
- * Rule `search` measures the batch sizes `from`, then 2^k and 3 * 2^k. The series of sizes ends when its last six sizes
- * (three doublings) gain less than 1% images/s over the best earlier size. The search chooses the smallest size whose
- * images/s are within an allowed loss of the best size. The measured loss may be at most a quarter of the allowed
- * loss, because measured times have errors of about 1%. Rule `search` also tries 3/4 and 5/4 of the chosen size,
- * because kernel times jump at tile boundaries. Other programs slow a machine for seconds, so two measurements (looks)
- * of one size can differ by a third. The machine's speed hardly changes between consecutive measurements, so the search
- * compares each measurement with the two before it and the two after it. The rate of a batch size is the median of its
- * comparisons. Batch sizes that can change the result are measured in several rounds.
+ * Rule `search` measures the batch sizes `from`, then 2^k and 3 * 2^k. The series ends if none of its last six sizes
+ * has at least 1% more images/s than the best earlier size. The search chooses the smallest size whose images/s are
+ * within an allowed loss of the best size. Its measured loss must be at most a quarter of the allowed loss, because
+ * measured times have errors of about 1%. Rule `search` also tries 3/4 and 5/4 of the chosen size, because kernel times
+ * jump at tile boundaries. Other programs slow a machine for seconds, so two measurements (looks) of one size can
+ * differ by a third. The machine's speed hardly changes between consecutive measurements, so the search compares each
+ * measurement with the two before it and the two after it. The rate of a batch size is the median of its comparisons.
+ * Batch sizes that can change the result are measured in several rounds.
  *
  * The rules `usage` and `epoch-time` are published rules (Serizawa and Tatebe 2019, an optimizer for Chainer).
  * Unpublished details are chosen so that the rules `usage` and `epoch-time` reproduce the published results. The rules
  * `usage` and `epoch-time` train in rounds of a fixed number of steps, with batch size b and stride d. Rule `usage`
- * computes u, the mean of the upper half of the positive GPU utilisation samples (one per second). Every 5 rounds,
- * rule `usage` stops if b changed by at most 5 since the last check. If u >= 99%, rule `usage` lowers b by min(d, 10),
+ * computes u, the mean of the upper half of the positive GPU utilisation samples (one per second). Every 5 rounds, rule
+ * `usage` stops if b changed by at most 5 since the last check. If u >= 99%, rule `usage` lowers b by min(d, 10),
  * otherwise it raises b by min(d, 10). The stride d becomes d + 1 if b moves in the direction of the last round,
- * otherwise d becomes 1. Rule `epoch-time` computes t = (time of a step) * ceil(images / b) and r = (t0 - t) / t0, with
- * t0 = t of round 0. Every 5 rounds, rule `epoch-time` stops if r changed by at most 0.05 since the last check. If
- * rule `epoch-time` does not stop, stride d grows by 1 and batch size b by min(d, 10).
+ * otherwise d becomes 1. Rule `epoch-time` computes r = (t0 - t) / t0, where t is the time per epoch and t0 is t in
+ * round 0. Every 5 rounds, rule `epoch-time` stops if r changed by at most 0.05 since the last check. If rule
+ * `epoch-time` does not stop, stride d grows by 1 and batch size b by min(d, 10).
  *
  * Rule `sweep` measures every size of a range and chooses no size. */
 #ifndef DG_BATCH_RULE_H
@@ -30,13 +30,13 @@
 /* The values of --rule in the same order, then rule sweep. */
 typedef enum { DG_RULE_SEARCH, DG_RULE_USAGE, DG_RULE_EPOCH_TIME, DG_RULE_SWEEP } dg_batch_rule;
 
-/* One measurement (look) of a batch size, the result of all its measurements, or a round. */
+/* Times of a batch size: of one measurement (look), of all its measurements, or of one round. */
 typedef struct {
     int batch, looks;
     double ms, median;    /* 10th percentile of step times (mean for rules with rounds) and their median, in ms */
     double setup;         /* seconds before the first step */
     double memory;        /* in bytes */
-    double busy, of_peak; /* percent or NaN: device utilisation, FLOP/s relative to the device's peak */
+    double busy, of_peak; /* device utilisation and share of peak FLOP/s, in percent, or NaN */
 } dg_batch_row;
 
 typedef struct {

@@ -34,7 +34,7 @@ typedef struct {
     int batch, ops;
     int kernels, chain; /* number of kernels (CPU: ops) per step, and in the longest dependent chain */
     int in_flight;
-    double flops, bytes; /* per step; a convolution counts as a direct convolution with padding */
+    double flops, bytes; /* per step; flops of convolutions include products with padding */
     double predicted_us; /* sum over all ops, ignoring concurrency */
     dg_timing step;
     dg_bench_op *op;

@@ -233,7 +233,7 @@ dg_err dg_check_penalty(const dg_job *job, dg_plan_role role, double *worst)
     const int N = v->shape.N;
     if (!e) *worst = off_identity(host, host + v->bytes, v->type, N, dg_count(v->shape) / (size_t)N);
     free(host);
-    /* with rounded operands, the limit is about 15 times the largest difference measured in bf16 */
+    /* in bf16, the limit is about 15 times the largest measured difference */
     const double limit = 4096 * (v->type == DG_F64 ? DBL_EPSILON : (double)FLT_EPSILON) + 4 * dg_math_error(b->math);
     if (e || *worst <= limit) return e;
     return dg_fail(DG_FAILED,

@@ -26,13 +26,14 @@ dg_err dg_check_plan(dg_job *reference, dg_job *other, const char *plan, FILE *t
 dg_err dg_check_op(dg_job *job, const dg_plan *p, const dg_op *reference, const dg_op *other, double *worst);
 
 /* Compare each fused launch (fused.h) of a plan with the unfused ops that it replaces. Job `plain` runs the unfused ops
- * on a backend of the same kind. Before each launch, its inputs are made equal in both jobs, except partial results of
- * the previous launch. The limit for a tensor's relative Euclidean distance is 1e-5 plus the rounding error of one
- * operand. Parameters are those of dg_check_plan, but result->ops counts launches. */
+ * on a backend of the same kind. Before each launch, its inputs are copied from `plain` to `fused`, except values that
+ * fusion changes (norm_act_dx). The limit for a tensor's relative Euclidean distance is 1e-5 plus the rounding error of
+ * one operand. Parameters are those of dg_check_plan, but result->ops counts launches. */
 dg_err dg_check_fused(dg_job *plain, dg_job *fused, const char *plan, FILE *to, dg_check_result *result);
 
-/* Compare |v|^2 with the tangent of the logit (penalty.h) for each image of a step. The job needs o.checked. Set *worst
- * to the largest relative difference. Returns DG_FAILED if *worst exceeds the limit for rounding. */
+/* For each image of a step, compare |v|^2 with the logit's tangent, which equals |v|^2 (penalty.h). The job needs
+ * o.checked. Set *worst to the largest relative difference. Returns DG_FAILED if *worst exceeds the limit for
+ * rounding. */
 dg_err dg_check_penalty(const dg_job *job, dg_plan_role role, double *worst);
 
 #endif

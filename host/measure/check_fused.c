@@ -141,7 +141,7 @@ static dg_err compare(const sides *s, const dg_launch *l, const dg_op *fused, do
     return e;
 }
 
-/* True if the launch reads a gradient that an earlier launch rounded and that hand_over rounded again. */
+/* True if the launch reads a bf16 gradient that hand_over does not copy. */
 static bool reads_rounded_twice(const dg_plan *fused, const dg_launch *l)
 {
     for (int i = l->first; i < l->first + l->count; i++)
@@ -174,7 +174,7 @@ dg_err dg_check_fused(dg_job *plain, dg_job *fused, const char *name, FILE *to, 
     const sides s = {.job = {plain, fused}, .plan = {dg_job_plan(plain, name), dg_job_plan(fused, name)}};
     if (!s.plan[0] || !s.plan[1] || s.plan[0]->ops != s.plan[1]->ops)
         return dg_fail(DG_FAILED, "plan %s has different ops with and without fusion", name);
-    /* operands that differ in the last bit may be rounded to different values */
+    /* limit for operands that differ in the last bit and are rounded to different values */
     const double once = 1e-5 + dg_math_error(plain->backend->math);
     dg_err e = DG_OK;
     for (int i = 0; i < s.plan[1]->launches && !e; i++) {

@@ -55,7 +55,7 @@ static void range_of(const char *name, double *lo, double *hi)
     if (!strcmp(name, "v")) *lo = 0, *hi = 1e-3; /* Adam's second moment */
 }
 
-/* Outputs are also filled with random numbers, so that a missing write is detected. */
+/* Outputs are filled, too, because random values reveal a missing write. */
 static dg_err fill_operand(const tuner *s, const dg_op *op, int operand, const dg_row *r, uint64_t stream)
 {
     const dg_job *job = &s->trial->job;
@@ -128,7 +128,7 @@ static dg_err list_choices(tuner *s, const dg_op *op)
 {
     dg_tune *all = malloc(DG_VARIANT_LIST * sizeof *all);
     size_t unused = 0, total = 0,
-           most = s->b->scratch(s->b, op); /* starts with the current choice, which `all` may lack */
+           most = s->b->scratch(s->b, op); /* at least that of the current choice, which `all` may lack */
     if (!all) return dg_fail(DG_DEVICE, "out of memory for the variants of %s that are timed", op->name);
     dg_err e = s->b->memory(s->b, &unused, &total);
     const int n = s->b->choices(s->b, op, all, DG_VARIANT_LIST);

@@ -17,8 +17,7 @@ typedef struct {
 typedef struct {
     int value[DG_LAYER_PARAMETERS], grad[DG_LAYER_PARAMETERS];
     int moment1[DG_LAYER_PARAMETERS], moment2[DG_LAYER_PARAMETERS];
-    int average[DG_LAYER_PARAMETERS]; /* rows of averaged weights (EMA), or of running statistics for averaged weights
-                                       */
+    int average[DG_LAYER_PARAMETERS]; /* averaged weights (EMA), or running statistics for these */
 } dg_layer_rows;
 
 /* Tensors of one layer, for its backward pass. */
@@ -65,8 +64,8 @@ void dg_forward(dg_builder *b, dg_pass *p);
 enum { DG_WANT_WEIGHTS = 1, DG_WANT_INPUT = 2 };
 dg_view dg_backward(dg_builder *b, dg_pass *p, dg_view dy, unsigned want);
 
-/* A tangent pass (penalty.h) computes directional derivatives and weight gradients. Each layer multiplies the tangents
- * of its inputs by its weights, without bias, then by the slopes of its activation. */
+/* A tangent pass (penalty.h) computes directional derivatives and weight gradients. Each layer multiplies its input's
+ * tangent by its weights, then by its activation's slopes. Biases have no effect. */
 typedef struct {
     dg_pass *pass;   /* forward pass, after dg_backward with DG_WANT_INPUT and dy = 1 */
     dg_view slopes;  /* gradient of the loss with respect to each logit, (N) */
@@ -79,7 +78,7 @@ dg_view dg_tangent_pass(dg_builder *b, dg_tangent *t, dg_view v);
 /* Returns DG_USAGE if a layer has no tangent: batch norm, max pooling, or an activation with a curve. */
 dg_err dg_net_check_tangent(const dg_model *m, int net);
 
-/* Returns DG_USAGE if a layer other than the last has an output that no layer reads. */
+/* Returns DG_USAGE if no layer reads the output of a layer before the last. */
 dg_err dg_net_check_backward(const dg_model *m, int net);
 
 /* Returns DG_USAGE if a weight tensor, or an activation for batch size `images`, has more than DG_TENSOR_VALUES

@@ -1,5 +1,5 @@
-/* The recipe of a DCGAN: generator G and discriminator D (Radford et al. 2016). D's running statistics are updated
- * three times per step: with real images, samples, and the samples again. */
+/* The recipe of a DCGAN: generator G and discriminator D (Radford et al. 2016). A step updates D's running statistics
+ * three times: with real images, with samples, and again with these samples. */
 #ifndef DG_GAN_H
 #define DG_GAN_H
 

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include "core/plan/ops.h"
 
-/* X(NAME, word, form of D's loss, form of G's loss (core/plan/ops_gan.h), low, paired, guess). `low` is D's target for
- * samples; the target for real images is 1. `paired` marks relativistic losses, which compare logits of real images and
- * samples. `guess` is D's loss if every output is halfway between the targets. */
+/* X(NAME, word, D's formula, G's formula, low, paired, guess). The formulas are in core/plan/ops_gan.h. `low` is D's
+ * target for samples; the target for real images is 1. `paired` marks relativistic losses, which compare logits of real
+ * images and samples. `guess` is D's loss if all outputs equal the mean of both targets. */
 #define DG_LOSSES(X)                                                   \
     X(BCE, "bce", DG_GAN_CROSS, DG_GAN_CROSS, 0, false, 1.386)         \
     X(LSGAN, "lsgan", DG_GAN_SQUARES, DG_GAN_SQUARES, 0, false, 0.25)  \

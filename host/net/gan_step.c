@@ -1,7 +1,7 @@
 /* The training step of a GAN (Radford et al. 2016, PyTorch's example dcgan), as a list of ops. Comments in dg_gan_step
  * are PyTorch equivalents of the ops that follow. B is the batch size, criterion is the loss of --loss, and both
  * networks are in train mode. Differences from the PyTorch example:
- *   - D processes one batch of 2B, real images and then samples, in two groups with separate batch statistics.
+ *   - D's batch has B real images, then B samples. Each half has its own batch statistics.
  *   - No zero_grad(): ops overwrite gradients. One op updates all weights of a network.
  *   - Instead of fake.detach(), D's backward pass computes only weight gradients (unless penalised: penalty.h). */
 #include "host/net/gan_step.h"
@@ -89,7 +89,7 @@ static void add_loss(dg_job *job, dg_plan *plan, const loss_part *s)
     dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
 }
 
-/* logit_real = D(augment(x)) with the updated D, without a backward pass; for a paired loss of G. Momentum 0 keeps D's
+/* For a paired loss of G: logit_real = D(augment(x)) with the updated D and no backward pass. Momentum 0 keeps D's
  * running statistics, because x has already updated them. */
 static dg_view see_real_again(dg_builder *b, dg_job *job, dg_view seen, int B)
 {

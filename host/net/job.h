@@ -96,7 +96,7 @@ struct dg_job {
     dg_job_tensor *tensor;
     int tensors;
     int row[DG_ROWS];
-    dg_step_state *states; /* sources of asynchronous copies (DG_RING), or NULL without schedule and EMA half-life */
+    dg_step_state *states; /* DG_RING states for asynchronous copies; NULL: no schedule and no EMA half-life */
     int input[DG_PLANS];   /* arena row that the caller writes before a run of the plan (latent vectors); -1: none */
     int gradient[DG_PLANS], squares[DG_PLANS]; /* arena rows of v and |v|^2 (penalty.h); -1: no penalty */
     int values, pixels;                        /* arena rows of samples: floating point, uint8 */
@@ -133,8 +133,8 @@ void *dg_job_memory(const dg_job *job, int row);
  * to 0, running variances to 1. */
 dg_err dg_job_init(dg_job *job, uint64_t seed);
 
-/* Copy `state` to the device, with the values of dg_schedule_step for `images` and `batch`. dg_job_put_state uses
- * images = o.schedule / 2 and batch = o.batch. */
+/* Apply dg_schedule_step to a copy of `state`, and copy the result to the device. dg_job_put_state uses images =
+ * o.schedule / 2 and batch = o.batch. */
 dg_err dg_job_put_scheduled(dg_job *job, const dg_step_state *state, double images, int batch);
 dg_err dg_job_put_state(dg_job *job, const dg_step_state *state);
 /* Wait for the steps, then copy the metrics of steps first .. first+n-1; n <= DG_RING. */
@@ -176,8 +176,8 @@ int dg_job_classes(const dg_job *job);
 /* Copy n <= o.tested records to the inputs of plan "test". If n < o.tested, the first record fills the rest. */
 dg_err dg_job_put_test(dg_job *job, const uint8_t *records, int n);
 
-/* Like dg_job_generate with x NULL, but asynchronous. `pixels` must be memory from alloc_host. The copy to `pixels` is
- * complete after an event that is recorded after this call. */
+/* Like dg_job_generate with x NULL, but asynchronous. `pixels` must be memory from alloc_host. To wait for `pixels`,
+ * record an event after this call. */
 dg_err dg_job_start_generate(dg_job *job, const float *in, int n, uint8_t *pixels);
 
 /* Set beta2, ema, augment and penalty of step state s from the options, for a step of `batch` images. With a schedule

@@ -4,7 +4,7 @@
 
 #include "host/net/job.h"
 
-/* Step states of a schedule are copied asynchronously, because put() makes the backend round the weights again. */
+/* With job->states, use start_put, because put() would make the backend round all weights again. */
 dg_err dg_job_put_scheduled(dg_job *job, const dg_step_state *state, double images, int batch)
 {
     dg_backend *b = job->backend;

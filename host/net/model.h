@@ -18,8 +18,8 @@ typedef enum {
 } dg_norm;
 
 /* Initial weights of a layer. OPTION: option --start. With GAIN, biases are 0 and weights are N(0, gain^2 / n) for n
- * products per output. With GAIN, activations relu and leaky multiply the variance by 2 / (1 + slope^2). ZERO: all
- * 0. */
+ * products per output. With GAIN and activation relu or leaky, the variance is multiplied by 2 / (1 + slope^2). ZERO:
+ * all 0. */
 #define DG_LAYER_STARTS(X) X(OPTION, "option") X(GAIN, "gain") X(ZERO, "zero")
 typedef enum {
 #define X(NAME, word) DG_LAYER_START_##NAME,
@@ -105,7 +105,7 @@ dg_err dg_model_stock(char *out, const char *name, int size, int channels, int l
  * dg_model_stock. Returns false for an unknown family. */
 bool dg_model_family(char *out, const char *family, const char *name, int size, int channels);
 
-/* Write the model text with this norm in all layers of D that have weights. Key start is removed, or becomes gain with
+/* Copy a model text, but set this norm in every layer of D with weights. Key start is removed, or becomes gain with
  * DG_NORM_NONE. DG_NORM_NONE also sets bias = yes except in the last layer. Returns DG_USAGE if the model has no D, D
  * has no norm to remove, or the text is too long. */
 dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char out[DG_MODEL_TEXT_MAX]);

@@ -81,8 +81,8 @@ static void bilinear(text *t, int channels, int first, int halvings)
 }
 
 /* Write a residual block: x + W3 leaky(W2 leaky(W1 x)), where W2 is a 3 x 3 convolution and W3 starts at 0. W1 halves
- * the number of channels, or doubles it if W2 has groups of 16 channels. `count` is the number of blocks in the
- * network. */
+ * the number of channels. If `grouped`, W1 doubles it, and W2 has groups of 16 channels. `count` is the number of
+ * blocks in the network. */
 static void block(text *t, int count, int filters, bool grouped)
 {
     const int in = t->layers, inner = grouped ? 2 * filters : filters / 2;

@@ -25,8 +25,7 @@ typedef struct {
     size_t offset, bytes;
     double min, max;
     int step;
-    double preset; /* default value; -1: the key is required (model_keys), or the layer kind sets the default
-                      (layer_keys) */
+    double preset; /* default value; -1: none (model_keys), or set by the layer kind (layer_keys) */
     const char *choices, *must;
     int without;
 } key;

@@ -11,7 +11,7 @@ typedef struct {
     dg_section *section;
     int sections;
     int newest[DG_MAX_LAYERS + 1];
-    int from, begin; /* from: first section of the repeated block; begin: layer before its current copy */
+    int from, begin; /* first section of a repeated block; index of the layer before the current copy */
     int modules;
 } unroller;
 
@@ -43,8 +43,8 @@ static dg_err check_keys(unroller *u, dg_section *s)
     return DG_OK;
 }
 
-/* Returns the layer of section `number`. In a repeated block, the section before the block stands for the last layer of
- * the previous copy. */
+/* Returns the layer of section `number`. In a repeated block, the section before the block gives the layer before the
+ * current copy. */
 static int earlier(const unroller *u, int number) { return number == u->from - 1 ? u->begin : u->newest[number]; }
 
 static dg_err find_input(unroller *u, int i, int *input)
@@ -97,7 +97,7 @@ static const char *expand(const char *text, int copy, char out[48])
     return snprintf(out, 48, "%s", all) < 48 ? text : NULL;
 }
 
-/* Get the default PyTorch name of a batch norm: the convolution's name plus 1 (features.0 -> features.1). */
+/* Get the default PyTorch name of a batch norm: the module after the convolution (features.0 -> features.1). */
 static bool name_norm(const char *conv, char out[48])
 {
     size_t n = strlen(conv), digits = 0;

@@ -118,8 +118,8 @@ static dg_err builtin_text(const char *name, char text[DG_MODEL_TEXT_MAX], bool 
 
 static const dg_norm variants[] = {DG_NORM_SPECTRAL, DG_NORM_NONE};
 
-/* Returns the length of a model name without its suffix -spectral, -nonorm or -Nclasses, or 0 if it has none. Set
- * *classes to N or 0, and *norm to the norm of D. */
+/* Returns the length of a model name up to its suffix -spectral, -nonorm or -Nclasses; 0: no suffix. Set *classes to N
+ * or 0, and *norm to the norm of D. */
 static size_t split_name(const char *name, int *classes, dg_norm *norm)
 {
     static const char word[] = "classes";

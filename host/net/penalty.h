@@ -2,10 +2,12 @@
  *
  * The penalties add r1 / 2 mean |v|^2 over real images and r2 / 2 mean |v|^2 over samples to loss_d. v is the gradient
  * of an image's logit with respect to the augmented image. Layer l of L has weights W_l, input a_{l-1} and activation
- * slopes M_l. Activations must be linear on both sides of 0. The backward pass computes g_L = 1, g_l = M_l W_{l+1}^T
- * g_{l+1} and v = W_1^T g_1. The tangent pass computes t_0 = v and t_l = M_l W_l t_{l-1}; then t_L of an image is
- * |v|^2. The gradients are dW_l = sum_n g_l (x) (s_n a_{l-1} + (r / N) t_{l-1}) and db_l = sum_n s_n g_l, where s_n is
- * d loss / d logit_n (op mix). The factor is r / N, because each weight occurs twice in |v|^2. */
+ * slopes M_l. Activations must be linear on both sides of 0.
+ *   Backward pass: g_L = 1, g_l = M_l W_{l+1}^T g_{l+1}, v = W_1^T g_1
+ *   Tangent pass:  t_0 = v, t_l = M_l W_l t_{l-1}, t_L = |v|^2
+ *   Gradients:     dW_l = sum_n g_l (x) (s_n a_{l-1} + (r / N) t_{l-1}), db_l = sum_n s_n g_l, s_n = d loss / d logit_n
+ * Op mix computes the right operand of the outer product (x). The factor is r / N, because each weight occurs twice in
+ * |v|^2. */
 #ifndef DG_PENALTY_H
 #define DG_PENALTY_H
 

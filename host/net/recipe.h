@@ -25,8 +25,8 @@ typedef struct {
     int term[2];
     dg_metric_kind kind;
     dg_metric_over over;
-    const char *label, *brief; /* long and short label on the progress line; "/": print /VALUE after the previous value;
-                                  NULL: hidden, or (brief) like `label` */
+    const char *label, *brief; /* label on a wide and on a narrow progress line; "/": print /VALUE after the previous
+                                  value. label NULL: hidden; brief NULL: like `label` */
     int plot;                  /* plot in curves.png: index into dg_recipe.plot */
     const char *legend;
     const char *title; /* title of the metric's plot in `dcgan curves`, or NULL */
@@ -51,7 +51,7 @@ struct dg_recipe {
     const dg_recipe *penalised;     /* recipe with metrics of gradient penalties, or NULL */
     const dg_recipe *base;          /* for a recipe with penalties, the recipe without them; else NULL */
     const char *const (*preset)[2]; /* option defaults that differ from a GAN's, terminated by NULL; or NULL */
-    /* Returns DG_USAGE if the recipe cannot train this model with options o; o NULL: with any options. */
+    /* Returns DG_USAGE if the recipe cannot train this model with options o. o NULL: check only the model. */
     dg_err (*check)(const dg_model *m, const dg_job_options *o);
     void (*build)(dg_job *job);
     /* Draw the inputs of sample number `image` for plan "sample". The member is NULL if the recipe has no samples. */

@@ -28,8 +28,8 @@ static void set_fans(dg_job_tensor *t, const dg_parameter *own, const dg_paramet
     if (own == weights) t->fan_out = weights->file_rank == 2 ? d[0] : (double)d[0] * d[2] * d[3];
 }
 
-/* Returns the standard deviation of initial weights with start = gain. An output of a convolution is a sum of Ci K^2
- * products; in a transposed convolution each input pixel contributes to K^2 outputs. */
+/* Returns the standard deviation of initial weights with start = gain. A convolution has Ci K^2 products per output. A
+ * transposed convolution has this number times input pixels per output pixel. */
 static double gain_of(const dg_layer *l, const dg_parameter *weights)
 {
     const int *d = weights->dim;

@@ -7,7 +7,7 @@
 #include "host/net/gan.h"
 
 static const dg_recipe *const recipes[] = {&dg_gan_recipe, &dg_classifier_recipe, &dg_gan_penalised_recipe};
-enum { ALL = sizeof recipes / sizeof recipes[0], RECIPES = ALL - 1 }; /* dg_recipe_find never returns the last recipe */
+enum { ALL = sizeof recipes / sizeof recipes[0], RECIPES = ALL - 1 }; /* RECIPES: without the penalised GAN recipe */
 
 const dg_recipe *dg_recipe_at(int i) { return i < ALL ? recipes[i] : NULL; }
 

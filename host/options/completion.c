@@ -77,7 +77,8 @@ static void put_help(FILE *to, const char *help, const char *escaped, const char
     }
 }
 
-/* Print the shell patterns of an option: "generate:--out|generate:-o|...", or "*:--out" if the name is unique. */
+/* Print bash `case` patterns COMMAND:OPTION, such as "generate:--out|generate:-o", or "*:--out" if the name is
+ * unique. */
 static void put_patterns(FILE *to, const dg_option *t)
 {
     bool alone = true;

@@ -1,9 +1,9 @@
 /* Reads config.ini with the library inih. The file stores every option value of a run in section [run].
  *
  * The library inih, as Debian builds it, cuts lines at 200 bytes, ends a value at " ;", reads an indented line as a
- * continuation and strips blanks. Because of these rules, next_line() drops comments and indentation, and splits a long
- * line into a first line and continuation lines. A mark on both sides of a split keeps inih from stripping blanks or
- * finding a comment there. Values with characters that inih would change are written in quotes. */
+ * continuation and strips blanks. next_line() therefore removes comments and indentation, and splits long lines into
+ * continuation lines. A byte MARK before and after each split keeps inih from stripping blanks or finding a comment
+ * there. Values with characters that inih would change are written in quotes. */
 #include "host/options/option_table.h"
 
 #include <ctype.h>
@@ -237,7 +237,7 @@ static void absolute(const dg_option *t, char *value, size_t size)
     }
 }
 
-/* True if an option of section [train] is not at its default. config.ini then stores all options of [train]. */
+/* True if config.ini must store all options of [train], because at least one is set. */
 static bool says_training(const dg_options *o)
 {
     char value[DG_CONFIG_VALUE];

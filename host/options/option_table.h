@@ -79,7 +79,7 @@ void dg_name_nearer(const char *name, const char *typed, const char **best, int 
 bool dg_option_is_path(const dg_option *t);
 /* Merge repeated slashes of path; remove its final slash if `folder` is set. */
 void dg_path_trim(char *path, bool folder);
-/* If an input path does not exist because of a typing or quoting mistake, return `code`. For output paths, only an
+/* Returns `code` if an input path does not exist and looks mistyped or wrongly quoted. For output paths, only an
  * unexpanded ~ and URLs are errors. The message begins with `where` and suggests a path. */
 dg_err dg_path_check(dg_err code, const char *path, const char *where, bool input);
 
@@ -119,8 +119,7 @@ dg_err dg_options_finish(dg_options *o);
 /* Parse --schedule, and refuse options of another optimizer. */
 dg_err dg_options_training(dg_options *o);
 dg_err dg_options_augment(dg_options *o);
-/* If the user replaced the model's optimizer, schedule or augmentation, reset the related options that the model
- * set. */
+/* Reset the options that the model set for an optimizer, schedule or augmentation that the user replaced. */
 void dg_options_drop(dg_options *o, const dg_options *model);
 /* Apply the presets of model `name`'s recipe, then the model's section [train]. Ignores an unreadable model. */
 dg_err dg_options_model(dg_options *o, const char *name);

@@ -76,7 +76,7 @@ typedef struct {
     char *resume_from;                        /* checkpoint to resume from, or NULL for the newest */
     int sample_every, checkpoint_every, keep; /* sample_every -1: auto */
     char *checkpoints;
-    bool checkpoint_auto; /* skip checkpoints if writing is slower than an epoch; implies checkpoint_every = 1 */
+    bool checkpoint_auto; /* --checkpoint-every auto (dg_checkpoint_too_soon); checkpoint_every is then 1 */
     int grid_rows, grid_cols;
     long steps;
     bool no_curves, no_report, tensorboard, stop_on_collapse;
@@ -129,8 +129,7 @@ dg_err dg_options_model_job(const dg_model *m, dg_job_options *out);
 
 dg_job_options dg_options_run(const dg_options *o, int batch, int images, int tests);
 
-/* Returns the precision. Set *else_fp32 if --precision auto allows fp32 on devices that do not support this
- * precision. */
+/* Returns the precision; auto is bf16. Set *else_fp32 for auto: devices without bf16 then use fp32. */
 const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32);
 
 /* Parse argv; argv[1] may be a command. For help and version, prints the text and sets *done. Without arguments, prints

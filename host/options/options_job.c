@@ -246,7 +246,7 @@ dg_err dg_options_model(dg_options *o, const char *name)
     if (!m) return dg_fail(DG_DEVICE, "out of memory");
     const dg_err e = dg_model_read(name, m);
     const dg_err set = e ? e == DG_DEVICE ? e : DG_OK
-                         : take_model(o, m); /* the caller reads the model again and reports e */
+                         : take_model(o, m); /* ignore e: the caller reads the model again */
     free(m);
     return set;
 }

@@ -12,8 +12,8 @@ static const char *const aliases[][2] = {{"other-pictures", "allow-data-change"}
                                          {"from", "min-batch"},
                                          {"most", "max-batch"}};
 
-/* Options of other trainers (PyTorch examples, StyleGAN, pix2pix, lightweight-gan), in lower case without - and _.
- * Messages suggest the first option in `ours` that the command accepts. */
+/* Options of other trainers (PyTorch examples, StyleGAN, pix2pix, lightweight-gan), in lower case without - and _. For
+ * these options, error messages suggest the first option in `ours` that the command accepts. */
 static const struct {
     const char *ours[2], *names;
 } others[] = {

@@ -12,7 +12,7 @@
 #include "host/report/report.h"
 #include "host/run/log_curves.h"
 
-enum { EXACT = 900 << 10, EXACT_REALS = 600 << 10 }; /* max size of a file that is embedded unchanged */
+enum { EXACT = 900 << 10, EXACT_REALS = 600 << 10 }; /* max bytes of an embedded file; larger images become JPEG */
 
 static void open_section(FILE *to, const char *id, const char *title)
 {

@@ -13,7 +13,7 @@ static void put_place(FILE *to, const dg_layout *l, char move, double x, double 
     fprintf(to, "%c%.1f %.1f", move, dg_axis_part(&l->x, x) * WIDE, down(l, y) * HIGH);
 }
 
-/* Draw the axis labels, or the axis lines, which belong to the stretched SVG. */
+/* With `labels`, write the axis labels as HTML, otherwise the grid lines as SVG paths. */
 static void put_axes(FILE *to, const dg_layout *l, const char *unit, bool labels)
 {
     double v[DG_AXIS_TICKS];

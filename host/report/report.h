@@ -52,8 +52,8 @@ dg_err dg_report_gif(const dg_report_run *r, const char *path, int scale, int *f
 
 dg_err dg_report_session_write(const dg_report_session *s, const dg_directory *dir, const char *path);
 
-/* Write nearest.png: the samples of an epoch's grid above their nearest training images. If image sizes differ, no file
- * is written. */
+/* Write nearest.png: the samples of an epoch's grid above their nearest training images. Writes no file if the grid's
+ * samples have another size than the training images. */
 dg_err dg_nearest_write(const dg_directory *dir, const char *path, uint64_t epoch, const uint8_t *pixels, int n,
                         int size, int channels);
 

@@ -138,7 +138,7 @@ static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_ste
     size_t bytes = 0;
     const size_t limit = DG_LOG_BYTES;
     const bool there = dg_rundir_has(r, "%s", file_name[which]);
-    if (!there && errno != ENOENT) /* a log may exist, so do not replace it */
+    if (!there && errno != ENOENT) /* the log may exist and must not be replaced */
         return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot check whether the file exists: %s", f->path,
                        strerror(errno));
     dg_err e = there ? dg_read_text(r->fd, f->path, true, limit, &data, &bytes) : DG_FAILED;

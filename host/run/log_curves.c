@@ -6,7 +6,7 @@
 
 enum { FEW_EPOCHS = 8, FEW_POINTS = 100, PLOT = 314 };
 
-/* Set *longest to the number of rows of the longest epoch, because unfinished epochs get this length on the x axis. */
+/* Set *longest to the number of rows of the longest epoch, the assumed length of incomplete epochs. */
 static void count_epochs(const dg_log_row *rows, long n, long *epochs, long *longest)
 {
     *epochs = *longest = 0;
@@ -123,7 +123,7 @@ static bool has_measures(const dg_run_log *run)
     return false;
 }
 
-/* Add one chart per distance, and one chart for the metrics that are percentages or have best value 1. */
+/* Add one chart per metric; metrics with `percent` or `one` share a chart. */
 static int add_measured(dg_chart *p, const dg_run_log *run)
 {
     int n = 0;

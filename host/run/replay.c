@@ -24,7 +24,7 @@ static dg_err play(const dg_oracle *o, dg_job *job, int s, int32_t *perm, dg_met
     int n = dg_oracle_batch(o, s);
     const int64_t *row = dg_oracle_index(o, s);
     int32_t host[65536];
-    host[0] = 0; /* for n = 0, against a compiler warning */
+    host[0] = 0; /* avoids a compiler warning for n = 0 */
     for (int i = 0; i < n; i++) host[i] = (int32_t)row[i];
     dg_err e = b->put(b, perm, host, (size_t)n * sizeof *host);
     const size_t latents = (size_t)o->model.latent;

@@ -18,7 +18,7 @@ static void say(const char *text)
     errno = before;
 }
 
-/* true for signals that batch systems send before a time limit, some repeatedly */
+/* true for signals that batch systems send, possibly repeatedly, before a time limit */
 static bool is_notice(int number) { return number == SIGUSR1 || number == SIGUSR2 || number == SIGXCPU; }
 
 static void on_signal(int number)
@@ -49,5 +49,5 @@ void dg_catch_signals(void)
         if (!sigaction(caught[i], NULL, &old) && old.sa_handler != SIG_IGN) sigaction(caught[i], &a, NULL);
     }
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGXFSZ, SIG_IGN); /* too large writes then fail with EFBIG */
+    (void)signal(SIGXFSZ, SIG_IGN); /* writes beyond the file size limit then fail with EFBIG */
 }

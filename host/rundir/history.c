@@ -12,7 +12,7 @@
 #include "core/base/numbered.h"
 
 static const char newest[] = "checkpoint.safetensors", folder_name[] = "later-than-";
-/* name for the checkpoint of a rewind if its file has a foreign name */
+/* link to a rewind's checkpoint whose name is not one of dcgan's */
 static const char renamed[] = "checkpoint-chosen.safetensors";
 static const char *const best[] = {"best.safetensors", "checkpoint-best.safetensors"};
 
@@ -215,8 +215,8 @@ static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
     return e;
 }
 
-/* Find the progress of an interrupted rewind. Set *moved if `folder` has the previous checkpoint.safetensors. Set
- * *there if the run has a checkpoint.safetensors, and *back if that file is the chosen checkpoint. */
+/* Find the progress of an interrupted rewind. Set *moved if `folder` has a checkpoint.safetensors (the previous one).
+ * Set *there if the run directory has one. Set *back if the run directory's is the chosen checkpoint. */
 static dg_err how_far(const dg_rundir *r, int folder, const char *chosen, bool *moved, bool *there, bool *back)
 {
     const int kept = exists(folder, newest), is = exists(r->fd, newest);
@@ -277,7 +277,7 @@ static dg_err take_up(const dg_rundir *r, const char *name)
     bool moved = false, there = false, back = false;
     if (folder < 0) return DG_OK;
     const int marked = exists(folder, marker);
-    if (!marked) { /* finished, or killed before writing the marker */
+    if (!marked) { /* the rewind ended, or was killed before it wrote the marker */
         dg_sweep_temporaries(folder);
         unlinkat(r->fd, name, AT_REMOVEDIR);
         close(folder);
@@ -350,7 +350,7 @@ dg_err dg_history_go_back(const dg_rundir *r, const char *file, uint64_t epoch, 
     const int folder = make_folder(r, chosen, epoch, moved);
     if (folder < 0) return failed(r, "create", moved);
     dg_err e = DG_OK;
-    /* Without hard links, checkpoint.safetensors is moved, and is missing until dg_history_name. */
+    /* Where hard links fail, checkpoint.safetensors is moved. dg_history_name creates it again. */
     if (linkat(r->fd, newest, folder, newest, 0) && errno != ENOENT && renameat(r->fd, newest, folder, newest))
         e = failed(r, "move", newest);
     else if (dg_sync_directory(folder)) e = failed(r, "sync", moved);

@@ -22,9 +22,9 @@ void dg_history_prune(const dg_rundir *r, int keep);
 /* Finish or undo an interrupted rewind. Call dg_history_take_up before the newest checkpoint is read. */
 dg_err dg_history_take_up(const dg_rundir *r);
 
-/* Rewind to `epoch`: file `file` of this directory becomes checkpoint.safetensors. Later files move to the new
- * directory `moved`, such as later-than-NNNN, which can be resumed like a run. If `moved` is "", there are no later
- * files. After a kill, call dg_history_take_up. */
+/* Rewind to `epoch`: file `file` of this directory becomes checkpoint.safetensors. Later files move to the new run
+ * directory `moved`, such as later-than-NNNN. If `moved` is "", there are no later files. After a kill, call
+ * dg_history_take_up. */
 dg_err dg_history_go_back(const dg_rundir *r, const char *file, uint64_t epoch, char moved[64]);
 
 #endif

@@ -45,8 +45,8 @@ static dg_err make_directories(char *path, int *made)
     }
 }
 
-/* Sync the parents of `made` created directories, starting with the parent of `dir`. A power failure could remove
- * unsynced directories with their contents. Unreadable parents are skipped. */
+/* Sync the parents of `made` created directories, starting with the parent of `dir`, so that the directories survive a
+ * power failure. Unreadable parents are skipped. */
 static void sync_made(int dir, int made)
 {
     int at = dir;
@@ -158,7 +158,7 @@ static dg_err locked(const char *path, int fd)
                    path);
 }
 
-/* Set *again if another run, which failed, has removed the lock file or the directory. */
+/* Set *again if a failed run has removed the lock file or the directory. */
 static dg_err take_lock(dg_rundir *r, bool *again)
 {
     char file[4096];
@@ -208,7 +208,7 @@ static dg_err open_locked(dg_rundir *r)
     bool again = true;
     for (int tries = 0; tries < 20 && again; tries++) {
         dg_rundir_close(r);
-        r->made = 0; /* directories made in the last attempt may now belong to another run */
+        r->made = 0; /* another run may use the directories of the last attempt */
         e = make_directories(r->path, &r->made);
         if (e) return e;
         r->fd = open(r->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -298,15 +298,15 @@ void dg_rundir_abandon(dg_rundir *r)
         remove_start(r);
         unlinkat(r->fd, "config.ini", 0);
     }
-    /* A run that has opened run.lock before its removal creates the directory again. rmdir keeps directories with
-     * skipped.txt or the lock of a new run. */
+    /* A starting run that has opened the removed run.lock tries again (open_locked). rmdir keeps directories with
+     * skipped.txt or a new run.lock. */
     if (unused && r->made > 0 && dg_leads_to(AT_FDCWD, r->path, r->fd) == DG_SAME_YES &&
         unlinkat(r->fd, "run.lock", 0) == 0)
         remove_made(r);
     dg_rundir_close(r);
 }
 
-/* An unresponsive network file system is ignored, because later writes fail. */
+/* Returns DG_OK if the file system does not respond: later writes report the error. */
 dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
 {
     char link[40], now[4096];
@@ -327,7 +327,7 @@ dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
     snprintf(link, sizeof link, "/proc/self/fd/%d", r->fd);
     const ssize_t n = readlink(link, now, sizeof now - 1);
     now[n > 0 ? n : 0] = 0;
-    const bool there = n > 0 && dg_leads_to(AT_FDCWD, now, r->fd) == DG_SAME_YES; /* false if the new path is unknown */
+    const bool there = n > 0 && dg_leads_to(AT_FDCWD, now, r->fd) == DG_SAME_YES; /* true if `now` is the new path */
     return dg_fail(DG_IO,
                    DG_MSG("run-moved", "%s: the run directory was moved%s%s; the run ends after a last checkpoint "
                                        "there; resume it there with {resume}"),

@@ -79,7 +79,7 @@ dg_err dg_outputs_close(dg_outputs *w)
         dg_outputs_wrote(w, DG_LOG_FILE, dg_log_flush(w->log));
         dg_report_renew(w->report, true);
     }
-    /* the other workers wait for grids, so their worker is closed last */
+    /* worker `grids` is closed last, because the other workers wait for grids */
     const dg_err saved = dg_worker_close(w->write.checkpoints), drawn = dg_worker_close(w->write.curves);
     const dg_err grids = dg_worker_close(w->write.grids);
     dg_report_keep_end(w->report);
@@ -205,7 +205,7 @@ void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait)
     const dg_model *m = &w->job->model;
     const uint64_t epoch = w->samples.epoch;
     bool here = false;
-    if (!epoch || (!wait && read->epoch < epoch)) return; /* not all metrics of the grid's epoch are checked yet */
+    if (!epoch || (!wait && read->epoch < epoch)) return; /* no grid, or its epoch has unchecked metrics */
     dg_err e = b->query(b, DG_EVENT_SAMPLES, wait, &here);
     if (!e && !here) return;
     w->samples.epoch = 0;

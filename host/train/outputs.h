@@ -38,7 +38,7 @@ typedef struct {
     dg_grid_seen seen;
     uint64_t given_step;          /* step of the last checkpoint that was passed to the worker */
     double saved_at, saving_took; /* time of the last copy; seconds that training waited for it */
-    /* position of checkpoint.safetensors, {0}: no file; used only by the worker thread while it runs */
+    /* position of checkpoint.safetensors, {0}: no file; used by worker `checkpoints` */
     dg_position saved;
     struct {
         dg_err error;
@@ -81,7 +81,7 @@ bool dg_checkpoint_due(const dg_outputs *w, uint64_t epoch);
  * of the time. The last epoch is never skipped. */
 bool dg_checkpoint_too_soon(const dg_outputs *w, uint64_t epoch);
 void dg_save_checkpoint(dg_outputs *w, const dg_position *read);
-/* Save a copy as the best checkpoint (best.h), which --resume does not use by default. */
+/* Save the state as the best checkpoint (best.h). */
 void dg_save_best(dg_outputs *w, const dg_position *read);
 
 #endif

@@ -21,7 +21,7 @@ dg_err dg_train_find(dg_training *r, char path[4096], dg_st **st, dg_model *mode
                                   "%s: checkpoint.safetensors is missing; resume from the newest older one:  "
                                   "%s --resume %s/%s"),
                            r->dir.path, dg_program(), dg_shell_path(dir, sizeof dir, r->dir.path), older);
-        if (dg_rundir_has_results(&r->dir)) /* killed before the first checkpoint, or its file was deleted */
+        if (dg_rundir_has_results(&r->dir)) /* the run was killed early, or the file deleted */
             dg_warn("%s has no checkpoint: training starts from the beginning and replaces the log and images",
                     r->dir.path);
         else dg_progress_note(r->progress, "%s has no checkpoint yet: starting from the beginning", r->dir.path);
@@ -46,10 +46,10 @@ static dg_err go_back(dg_training *r, const char *path)
 
 dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bool *others)
 {
-    const unsigned long long then = info->data_count;
+    const unsigned long long then = info->data_count; /* 0: an imported checkpoint */
     char skipped[4096];
     *others = then && (then != (uint64_t)r->data.train || info->data_fingerprint != r->data.fingerprint);
-    if (!*others) return DG_OK; /* data_count 0: an imported checkpoint */
+    if (!*others) return DG_OK;
     if (r->o->allow_data_change) {
         *others = false;
         dg_warn(
@@ -96,7 +96,7 @@ dg_err dg_train_resume(dg_training *r, const dg_st *st, const char *path, const 
     if (!e) e = dg_checkpoint_load(st, path, &r->job);
     if (e) return e;
     r->first_step = info->step;
-    const bool fits = info->batch < (uint64_t)r->batches; /* true if dataset and batch size are unchanged */
+    const bool fits = info->batch < (uint64_t)r->batches;
     if (!fits)
         dg_warn("epoch %llu starts again at its first step: the checkpoint was saved after %llu steps of this epoch, "
                 "but the "

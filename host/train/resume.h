@@ -7,8 +7,8 @@
 /* Open the checkpoint to resume from. If no checkpoint exists, *st is NULL, and training starts from the beginning. */
 dg_err dg_train_find(dg_training *r, char path[4096], dg_st **st, dg_model *model, dg_checkpoint_info *info);
 
-/* Set *others if the dataset differs from the checkpoint's and --allow-data-change is not set. Returns DG_DATA if the
- * dataset differs and has unreadable files, because a disk error must not lead to a new run. */
+/* Set *others if the dataset differs from the checkpoint's and --allow-data-change is not set. Returns DG_DATA if a
+ * different dataset has unreadable files, because a disk error may cause the difference. */
 dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bool *others);
 
 /* Returns DG_USAGE or DG_DATA if precision, seed or classes differ. */

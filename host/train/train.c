@@ -59,7 +59,7 @@ static void log_failed(dg_training *r, dg_err e)
 static dg_err bad_numbers(dg_training *r, const char *what)
 {
     char tensor[160] = "";
-    /* later steps spread NaN to all tensors */
+    /* after later steps, every tensor may have NaN */
     if (r->given.step == r->read.step) name_bad_tensor(&r->job, tensor, sizeof tensor);
     return dg_fail(DG_NUMBERS,
                    DG_MSG("not-finite",
@@ -221,7 +221,7 @@ int dg_steps_in_a_row(const dg_training *r)
 {
     const uint64_t full = (uint64_t)(r->data.train / r->o->batch) - r->given.batch;
     uint64_t n = (uint64_t)dg_steps_ahead(r->job.backend, r->metrics.each);
-    if (r->job.o.window || full < 1) return 1; /* windows are uploaded per step, or only the short batch is left */
+    if (r->job.o.window || full < 1) return 1; /* windows allow only single steps; full < 1: the short batch */
     if (n > full) n = full;
     if (r->o->steps > 0 && n > (uint64_t)r->o->steps - r->given.step) n = (uint64_t)r->o->steps - r->given.step;
     return (int)n;
@@ -278,7 +278,7 @@ static dg_err save_judged(dg_training *r, uint64_t epoch)
 static dg_err save_test(dg_training *r, uint64_t epoch)
 {
     if (!r->tested.n) return DG_OK;
-    /* half an image of margin, because accuracies in the log are rounded */
+    /* more than half an image better, because r->best may be a rounded value from the log */
     const bool best = r->tested.accuracy > r->best + 0.5 / r->tested.n, shown = dg_shown(&r->out, epoch);
     bool removed;
     dg_err e = read_metrics(r, true);

@@ -11,8 +11,8 @@
 
 typedef struct {
     const dg_options *o;
-    dg_options found; /* copy of the options without auto values (length.h); then o points to `found` */
-    dg_options own;   /* options of a new run that replaces this run; own.resolved NULL: none */
+    dg_options found; /* options with auto values replaced (settle.h); `o` then points here */
+    dg_options own;   /* options of the new run to start instead (dg_train_own); own.resolved NULL: none */
     char *config;
     dg_backend *backend;
     dg_job job;

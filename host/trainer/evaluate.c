@@ -148,7 +148,7 @@ dg_err dg_evaluation_write(const dg_evaluation *v, const dg_dataset *d, const dg
     }
     if (!e) e = draw_worst(v, d, epoch, &im);
     if (!e) e = write_png(dir, "worst.png", &im, epoch);
-    return e ? e : write_csv(v, d, dir); /* last, because dg_evaluation_cut reads the epoch from the PNG files */
+    return e ? e : write_csv(v, d, dir); /* after the PNG files, because dg_evaluation_cut reads only their epoch */
 }
 
 static uint64_t epoch_of(const dg_rundir *dir, const char *name)

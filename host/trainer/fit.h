@@ -8,8 +8,7 @@
 size_t dg_fit_bytes(const dg_job *job);
 
 typedef struct {
-    size_t unused, total, others,
-        have; /* bytes; others: reserved for CUDA graphs; have: available for a run, limited by `most` */
+    size_t unused, total, others, have; /* in bytes; others: for CUDA graphs; have: for the run, at most `most` */
 } dg_room;
 dg_err dg_room_of(dg_backend *b, double most, dg_room *out);
 

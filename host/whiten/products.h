@@ -1,4 +1,4 @@
-/* Plans with their own backend and arena, and reproducible matrix products on the CPU (1 x 1 convolutions). */
+/* Plans with their own backend and arena. Matrix products on the CPU as 1 x 1 convolutions, with reproducible bits. */
 #ifndef DG_PRODUCTS_H
 #define DG_PRODUCTS_H
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PANEL = 256 }; /* rows per product; columns after the last row's diagonal element are omitted */
+enum { PANEL = 256 }; /* result rows per product; columns right of the last row's diagonal element are omitted */
 
 static int panels(int n) { return (n + PANEL - 1) / PANEL; }
 static int panel_rows(int n, int i) { return n - i * PANEL < PANEL ? n - i * PANEL : PANEL; }
@@ -103,7 +103,7 @@ static void polynomial(double *m, size_t n, double a, double b)
 
 /* Iterate from m = a / most and z = 1: q = (3 alpha - alpha^3 m) / 2, m = m q^2 (converges to 1), z = z q. Each m
  * depends only on the previous m, so rounding errors stay bounded. Cheng et al. 2001, "Approximating the logarithm of a
- * matrix to specified accuracy", show this property for another iteration. The coupled Newton-Schulz form diverges if
+ * matrix to specified accuracy", show bounded errors for another iteration. The coupled Newton-Schulz form diverges if
  * products are computed for one triangle and mirrored. */
 static dg_err iterate(dg_symmetric *s, double *m, double low, double *q, double *z)
 {

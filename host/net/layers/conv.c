@@ -129,10 +129,10 @@ static int parameters(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS])
     return bias_of(l) + l->bias;
 }
 
-/* Returns s of the factor 2^s that scales fp16 gradients, whose normal numbers are 2^-14 to 2^16. Gradients are
- * proportional to 1 / batch. The largest measured gradient is 2^4.5 / batch; in each layer, 99% of the gradients are
- * above 2^-22 / batch (dcgan64-paper, epochs 1 to 300; dcgan64; dcgan128). With 2^s = 256 * batch, the largest scaled
- * gradient is 2^12.5, and 99% are normal numbers. */
+/* Returns s: fp16 gradients are multiplied by 2^s. Normal fp16 numbers are 2^-14 to 2^16. Gradients are proportional to
+ * 1 / batch. In dcgan64-paper, dcgan64 and dcgan128, the largest measured gradient is 2^4.5 / batch. In each of their
+ * layers, 99% of the gradients are above 2^-22 / batch. With 2^s = 256 * batch, the largest scaled gradient is 2^12.5,
+ * and 99% are normal numbers. */
 static int shift_of(int batch)
 {
     int shift = 8;
@@ -320,7 +320,7 @@ static void backward(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want
     dg_bind_row(op, "w", factors(b, p, i));
 }
 
-/* Append op mix, which computes the input y = s_n a + (r / N) t of the weight gradient (penalty.h). */
+/* Append op mix: y = s_n a + (r / N) t (penalty.h). The weight gradient uses y as the layer's input. */
 static dg_view mix(dg_builder *b, const dg_tangent *t, int i)
 {
     const dg_pass *p = t->pass;

@@ -59,11 +59,10 @@ typedef struct {
 } dg_parameter;
 
 typedef struct {
-    char
-        value[DG_ONNX_NAME]; /* name in ONNX of the last node's output, or of the layer's input before the first node */
+    char value[DG_ONNX_NAME]; /* ONNX name of the layer's input, then of each added node's output */
     const char *add;
     const char *parameter[DG_LAYER_PARAMETERS];
-    bool on_maps[DG_LAYER_PARAMETERS]; /* true if the parameter is added to a feature map: shape (C, 1, 1) */
+    bool on_maps[DG_LAYER_PARAMETERS]; /* true if ONNX needs shape (C, 1, 1) instead of (C) */
 } dg_layer_onnx;
 
 struct dg_layer_kind {
@@ -108,9 +107,9 @@ void dg_finish_forward(dg_builder *b, const dg_pass *p, int i, int bias);
  * or -1. */
 dg_view dg_finish_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, int db, unsigned want, dg_view dx[2]);
 
-/* Append the tangent ops of dg_finish_forward, then the gradient db of the biases (-1: none). The slope op directly
- * follows the convolution, so that both can be fused. `from` is the tangent before the appended ops, and may equal
- * `out`. */
+/* Append the tangent ops of dg_finish_forward, then the gradient db of the biases (-1: none). db comes last, because
+ * fusion requires the activation op directly after the convolution. The ops read `from` and write `out`, possibly in
+ * place. */
 void dg_finish_tangent(dg_builder *b, const dg_tangent *t, int i, dg_view from, dg_view out, int db);
 dg_view dg_tangent_out(dg_builder *b, const dg_tangent *t, int i);
 

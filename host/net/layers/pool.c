@@ -69,7 +69,7 @@ static void backward(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want
     dg_bind(op, "dy", dy);
 }
 
-/* Only for mean_pool: max_pool's tangent would need the index of each maximum. */
+/* Only mean_pool has a tangent, because max_pool does not store the index of each maximum. */
 static dg_view tangent(dg_builder *b, const dg_tangent *t, int i)
 {
     const dg_layer *l = dg_layer_of(b, t->pass, i);

@@ -24,8 +24,8 @@ static int modules(const dg_layer *l)
     return 1;
 }
 
-/* Append an op that resamples x to y. With `adjoint`, y is the gradient of the layer's input and x is the gradient of
- * its output. */
+/* Append an op that resamples x to y. With `adjoint`, x is the gradient of the layer's output, and y the gradient of
+ * the layer's input. */
 static void add(dg_builder *b, const dg_pass *p, int i, const char *what, bool adjoint, dg_view y, dg_view x)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
@@ -70,8 +70,8 @@ static void mean(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n, const char *wh
 }
 
 /* The filter [1 3 3 1] is the convolution [1 1] * [1 1] * [1 1]. Two factors become AveragePool nodes with stride 1.
- * The third factor becomes an AveragePool with stride 2 (halving) or four copies of each pixel (doubling). ONNX's
- * Resize is unsuitable, because it repeats the border pixels. */
+ * The third factor becomes an AveragePool with stride 2 to halve, or four copies of each pixel to double. ONNX's Resize
+ * is unsuitable, because it repeats the border pixels. */
 static void onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n)
 {
     if (l->scale == DOUBLES) {
