@@ -28,7 +28,7 @@ void dg_case_as(const dg_tune *tune, bool offset)
     now.offset = offset;
 }
 
-/* Results must not depend on the order of blocks and threads, which `threads` selects in the simulator. */
+/* Sets the simulator's order of blocks and threads. Every order must give the same results. */
 static void set_order(int threads)
 {
 #ifdef CUSIM

@@ -7,7 +7,7 @@
 
 typedef dg_err reader(const void *data, size_t n);
 
-/* An invalid file, or bytes that replace those at offset `at` of a valid file. */
+/* An invalid file, or n bytes to write at offset `at` of a valid file. */
 typedef struct {
     const char *why; /* part of the error message, or NULL if the reader accepts the file */
     const char *bytes;
@@ -49,7 +49,7 @@ typedef struct {
     long cuts, flips;
 } accepted;
 
-/* Reads every prefix shorter than `whole` and every copy with one flipped bit. The reader must accept the data or
+/* Reads the first 0 to `whole` - 1 bytes, and every copy with one flipped bit. The reader must accept the data or
  * refuse it with error `code`. */
 __attribute__((unused)) static accepted damage(const void *data, size_t n, size_t whole, reader *read, dg_err code)
 {

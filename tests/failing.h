@@ -1,6 +1,6 @@
 /* Makes system calls and allocations fail, by the functions of tests/preload/faults.c. A test calls arm(), then the
- * tested function, then disarm(). DG_FAILING is 0 with a sanitizer, which replaces allocations itself. Include this
- * file first. */
+ * tested function, then disarm(). DG_FAILING is 0 with a sanitizer, because the sanitizer defines malloc(). Include
+ * this file first. */
 #ifndef DG_FAILING_H
 #define DG_FAILING_H
 
@@ -31,7 +31,7 @@ int nanosleep(const struct timespec *wanted, struct timespec *left)
     return 0;
 }
 
-/* Makes the k-th call of a kind from now on fail. With `more`, all later calls of this kind fail, too. */
+/* Counts calls of a kind from now on, and makes the k-th call fail. With `more`, all later calls fail, too. */
 static void arm(int kind, long k, bool more)
 {
     for (int i = 0; i < COUNTERS; i++) atomic_store(&calls[i], 0);

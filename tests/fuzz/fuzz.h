@@ -42,8 +42,8 @@ size_t fuzz_mutate_part(uint8_t *data, size_t size, size_t at, size_t n, size_t 
 /* Mutates a safetensors file and corrects its length field and checksums. */
 size_t fuzz_mutate_safetensors(uint8_t *data, size_t size, size_t most, unsigned seed);
 
-/* Decodes an image as a whole and row by row, and resizes it. Both methods must give equal pixels or refuse the
- * image. `how` selects options of the decoder. */
+/* Decodes an image as a whole and row by row, and resizes it. Whole and row-by-row decoding must give equal pixels or
+ * refuse the image. `how` selects options of the decoder. */
 void fuzz_image(const uint8_t *data, size_t size, unsigned how);
 
 /* Splits an input into the text of log.csv up to a NUL (*csv, malloc'd) and log.jsonl (*data, *size). The first byte

@@ -1,5 +1,5 @@
-/* libFuzzer: log.csv and log.jsonl. Writing and reading must not change a log row. The last input byte is the step
- * of a resume, after which both logs are truncated. */
+/* libFuzzer: log.csv and log.jsonl. Writing and reading must not change a log row. The last input byte selects the step
+ * from which both logs are resumed. */
 #include "fuzz.h"
 
 #include <cjson/cJSON.h>

@@ -1,4 +1,4 @@
-/* libFuzzer: model files. An accepted model keeps its text, and is planned or refused with a reason. */
+/* libFuzzer: model files. A parsed model keeps its text. Planning the model succeeds or gives a message. */
 #include "fuzz.h"
 
 #include <stdlib.h>

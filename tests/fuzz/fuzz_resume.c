@@ -22,7 +22,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 
 static void ignore(void *context, const char *text) { FUZZ_HOLDS(!context && *text); }
 
-/* Returns true on success. Checks that an error is one that files of a run can cause. */
+/* Returns true on success. Errors must have a message, and a code that invalid files can cause. */
 static bool good(dg_err e)
 {
     FUZZ_HOLDS(e == DG_OK || (e <= DG_IO && *dg_message()));

@@ -4,9 +4,9 @@
  *     LD_PRELOAD=faults.so FAULT=short:write:2 dcgan ...             The 2nd write writes half of its bytes.
  *     LD_PRELOAD=faults.so FAULT=interrupt:write:2 dcgan ...         The 2nd write fails with EINTR before it begins.
  *     LD_PRELOAD=faults.so FAULT=signal:file:30 dcgan ...            SIGINT arrives just before the 30th call on files.
- *     LD_PRELOAD=faults.so FAULT=kill:change:4 dcgan ...             The program is killed in the 4th call that changes
- *                                                                    files or directories, in a write after half of it.
- *     LD_PRELOAD=faults.so FAULT_COUNT=FILE dcgan info FILE          Counts calls in FILE: "memory 123", "open 4" ...
+ *     LD_PRELOAD=faults.so FAULT=kill:change:4 dcgan ...             The program is killed at the 4th call that changes
+ *                                                                    files or directories. A write is half done by
+ * then. LD_PRELOAD=faults.so FAULT_COUNT=FILE dcgan info FILE          Counts calls in FILE: "memory 123", "open 4" ...
  * Counting begins with main(). Calls of C streams are counted, too: fopen as open, fread and fgets as read, fclose as
  * close, and fflush as a kind of its own. With threads the order of calls varies from run to run. */
 #include <dirent.h>

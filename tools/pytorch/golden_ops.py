@@ -108,9 +108,7 @@ for name, make in {
         after.append(torch.cat(p).detach().clone())
     show('update_' + name, torch.stack(after))
 
-print('\n/* Losses of GANs and their gradients by the logits: MSELoss to 1 and to 0, halved; hinge of real and of'
-      '\n * generated images; score; relativistic average least squares, halved, by either of its logits, and as loss'
-      '\n * of G; relativistic pairs, by either of the logits. */')
+print('\n/* GAN losses and their gradients with respect to the logits. Table `golden` of rows_loss.h names each loss. */')
 logit, other = ((exact(9) * 2).float().double().requires_grad_() for _ in range(2))
 show('gan_logit', logit)
 show('gan_other', other)

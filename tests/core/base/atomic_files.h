@@ -28,7 +28,7 @@ __attribute__((unused)) static bool is_body(const char *path, char letter, size_
 }
 __attribute__((unused)) static int temporaries(const char *dir) { return temp_count(dir, ".dcgan-tmp"); }
 
-/* Replaces flock by its behaviour over NFS, where an exclusive lock requires a descriptor opened for writing. */
+/* As over NFS, an exclusive lock requires a descriptor opened for writing. */
 int flock(int fd, int operation)
 {
     if (!(operation & LOCK_EX) || (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY)

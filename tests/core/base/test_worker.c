@@ -131,7 +131,7 @@ static void a_full_queue_waits(void)
 
 static atomic_int met;
 
-/* Waits until three threads run this job at the same time, for at most 30 s. */
+/* Waits up to 30 s until three threads run this job at the same time. */
 static dg_err meet(void *context)
 {
     met++;

@@ -14,7 +14,7 @@ typedef struct {
     dg_backend b; /* first member, because a dg_backend pointer is cast to this struct */
     dg_backend *cpu;
     dg_err (*fuse)(dg_backend *, dg_plan *);
-    dg_err (*run)(dg_backend *, dg_plan *); /* runs the ops of a plan, in plan order if it is NULL */
+    dg_err (*run)(dg_backend *, dg_plan *); /* runs the ops of a plan, or NULL for plan order */
     unsigned what;                          /* DG_FUSE_... flags */
     int fused;
     unsigned long long random;

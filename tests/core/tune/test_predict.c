@@ -1,5 +1,5 @@
-/* Compares predicted times for an invented machine with values computed by hand. Also tests trends for known GPUs
- * and the output of `dcgan profile`. */
+/* Compares predicted times for an invented machine with values computed by hand. Also checks the plausibility of
+ * predictions for known GPUs, and the output of `dcgan profile`. */
 #include "kernels/fused/predict_plan.h"
 
 #include "host/net/recipe.h"
@@ -31,11 +31,11 @@ static void check_cpu(void)
     DG_NEAR(p.memory_us, 400, 1e-9);
     DG_NEAR(p.launch_us, 3, 0);
     DG_NEAR(dg_predict_cpu(&op, 5e5, &m).memory_us, 10, 1e-9);
-    op.tune.variant = &dg_conv_variant_winograd; /* needs 25 products instead of 64, but also transforms */
+    op.tune.variant = &dg_conv_variant_winograd; /* needs 25 products instead of 64, plus the transforms */
     const double filtered = dg_predict_cpu(&op, 4e6, &m).arithmetic_us;
     DG_CHECKF(filtered > 0.4 * p.arithmetic_us && filtered < 0.8 * p.arithmetic_us, "%g us, direct %g us", filtered,
               p.arithmetic_us);
-    /* Winograd's method for 3x3 kernels needs 36 products instead of 144, but also transforms. */
+    /* For 3x3 kernels, Winograd's method needs 36 products instead of 144, plus the transforms. */
     op.u.conv.K = 3, op.u.conv.S = 1, op.u.conv.Ho = op.u.conv.Wo = 32;
     const double three = dg_predict_cpu(&op, 4e6, &m).arithmetic_us * 85e3 / dg_op_flops(&op);
     DG_CHECKF(three > 0.3 && three < 0.55, "%g of direct", three);

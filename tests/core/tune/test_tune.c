@@ -95,8 +95,8 @@ static void check_bad(void)
         "split=1\n");
 }
 
-/* The int indices of tiled variants reach up to 8 images beyond the batch. Tensors near the limit of int therefore
- * use variant direct. */
+/* The int indices of tiled variants reach up to 8 images beyond the batch. Tensors whose tiled indices would exceed
+ * INT_MAX use variant direct. */
 static void check_largest(void)
 {
     static const dg_op_kind kinds[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};

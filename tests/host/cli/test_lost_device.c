@@ -205,8 +205,8 @@ static void prepare(const row *c)
     DG_CHECKF(!c->before || dcgan(c->before) == 0, "%s: %s", c->before, dg_message());
 }
 
-/* Returns the number of earlier calls that have the same name as call k, the same predecessor and the same
- * successor. Of calls that are alike, the first fails once, the second fails permanently, and the others succeed. */
+/* Returns the number of earlier calls that have the same name as call k, the same predecessor and the same successor.
+ * Of calls with equal names and neighbours, the first fails once and the second permanently. */
 static int like(const char *const *call, long k)
 {
     int n = 0;

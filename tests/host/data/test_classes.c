@@ -206,7 +206,7 @@ static void shares(void)
         for (int i = d.train; i < d.count; i++) n[d.label[i]]++;
         DG_CHECKF(!memcmp(n, want[k].test, sizeof n), "share %s: %d %d %d %d %d", o.test, n[0], n[1], n[2], n[3], n[4]);
         check_images(&d, 0);
-        char drawn[2][11] = {"", ""}; /* digits of the test images of two classes */
+        char drawn[2][11] = {"", ""}; /* digits in the names of test images of classes 4 and 5 */
         for (int i = d.train; i < d.count; i++)
             if (d.label[i] >= 4) strcat(drawn[d.label[i] - 4], (char[]){d.name[i][2], 0});
         if (!k) DG_CHECKF(strcmp(drawn[0], drawn[1]), "of both classes %s", drawn[0]);

@@ -289,7 +289,7 @@ static void rules(void)
     LOADS(&o, d, d.count == 18 && bad_count(&d) == 2); /* a tenth of the images may be corrupt */
     for (int i = 0; i < 100; i++) save_text(temp_text("%d.txt", i), "a caption");
     LOADS(&o, d, d.count == 18 && bad_count(&d) == 2 && d.skips == 102);
-    /* Reasons of skipped files that differ only in numbers are counted together. */
+    /* Two reasons for skipped files are counted as one if they differ only in numbers. */
     blob cut = png_noise(2, 2, 1);
     cut.bytes = 40, blob_save(&cut, at("cut40.png"));
     cut.bytes = 44, blob_save(&cut, at("cut44.png"));

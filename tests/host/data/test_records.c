@@ -145,7 +145,7 @@ static void limited(void)
     LOADS(&o, d, d.train == TRAIN && d.count == TRAIN + TEST);
     o.limit = 2;
     end();
-    begin(); /* the limit selects equally many images per class, or without labels the first images */
+    begin(); /* with labels, the limit selects equally many images per class */
     make_mnist(false);
     save(train_labels, idx_labels(TRAIN, "2270"));
     for (int labelled = 0; labelled < 2; labelled++) {
@@ -252,7 +252,7 @@ static void odd_wishes(void)
     end();
 }
 
-/* Loads a changed file. An error must name the file and a byte offset. Success is an error unless may_load is true. */
+/* Loads a changed file. An error must name the file and a byte offset. Loading must fail unless may_load is true. */
 static void survives(const char *what, size_t byte, bool may_load)
 {
     const dg_dataset_options o = wanted(4, 3);

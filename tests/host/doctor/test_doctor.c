@@ -168,7 +168,7 @@ static void check_silence(void)
     for (long i = 500; i < 820; i++) row[i].value[DG_D_X] = 0.99, row[i].value[DG_D_GZ1] = 0.01;
     rows = 820;
     dg_doctor_examine(&doctor, DG_LOSS_BCE, false, row, rows, NULL, 0);
-    DG_CHECK(!doctor.findings); /* rule d_wins ignores the second window, which has only 70 steps */
+    DG_CHECK(!doctor.findings); /* rule d_wins ignores the log's last window, which has only 70 steps */
     for (long i = 500; i < 820; i++) row[i].value[DG_D_X] = 0.3, row[i].value[DG_D_GZ1] = 0.4;
     dg_doctor_examine(&doctor, DG_LOSS_BCE, false, row, rows, NULL, 0);
     DG_CHECK(!doctor.findings);

@@ -80,7 +80,7 @@ static void one_type(int colour, int depth, int W, int H, int interlace, int tra
     if (colour == PNG_COLOR_TYPE_PALETTE) k.s.palette = k.palette;
     if (transparent && colour == PNG_COLOR_TYPE_PALETTE) k.s.trans = k.trans;
     if (transparent && (colour == PNG_COLOR_TYPE_GRAY || colour == PNG_COLOR_TYPE_RGB)) {
-        int last = W * H > 1 ? 1 : 0; /* index of a sample, so that the transparent colour occurs in the image */
+        int last = W * H > 1 ? 1 : 0; /* index of the grey sample that becomes the transparent colour */
         const uint8_t *p = k.rows;
         k.key.gray = (png_uint_16)sample(p, W > 1 ? last : 0, depth);
         k.key.red = (png_uint_16)sample(p, 0, depth);

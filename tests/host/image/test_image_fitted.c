@@ -7,7 +7,7 @@
 
 static int compared, taken;
 
-/* Decodes a file as a whole and row by row. Both methods must refuse the file, or give the same pixels and sizes. */
+/* Decoding as a whole and row by row must refuse the file, or give the same pixels and sizes. */
 static void compare(const blob *b, const char *what, const dg_decode_options *o, const dg_fitting *f)
 {
     dg_decode_options keep = *o;

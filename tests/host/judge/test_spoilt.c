@@ -87,7 +87,7 @@ static const struct {
     const char *name;
     void (*spoil)(uint8_t *y, const uint8_t *x, int i);
     int modes;      /* number of different images, or 0 if no image repeats */
-    const char *by; /* metric whose value must be worse than `times` its value for real images */
+    const char *by; /* metric whose value must be worse than `times` the value of real images */
     double times;
 } spoilt[] = {
     {"blurred", blur, 0, "swd_full", 2},

@@ -52,7 +52,7 @@ static void leave(const machine *m, const char *name)
 
 static bool same(const char *a, const char *b) { return same_file(temp_path(a), temp_path(b)); }
 
-/* Trains two jobs one after the other, and then in alternating steps. Both orders must give the same files. */
+/* Sequential and alternating training of two jobs must give the same files. */
 static void in_turn(machine a, machine b)
 {
     machine alone[2] = {a, b}, turn[2] = {a, b};

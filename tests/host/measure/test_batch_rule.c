@@ -1,4 +1,4 @@
-/* Runs the published rules for batch sizes on simulated machines. Compares the sizes that the rules try and choose. */
+/* Runs the published rules for batch sizes on simulated machines. Checks the tried and chosen batch sizes. */
 #include "host/measure/batch_rule.h"
 
 #include "test.h"

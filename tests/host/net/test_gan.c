@@ -76,7 +76,7 @@ static const dg_job_tensor *tensor(const machine *x, const char *name)
     return NULL;
 }
 
-/* get() reads and set() writes a tensor as doubles. `row` selects its values, running average or moments. */
+/* get() reads and set() writes a tensor as doubles. `row` selects the tensor's values, running average or moments. */
 static void get(machine *x, const dg_job_tensor *t, int row, double *to)
 {
     DG_CHECK(dg_job_read(&x->g, t, row, DG_F64, to) == DG_OK);

@@ -1,5 +1,5 @@
-/* Trains network S of one layer with a recipe that only this test defines: S learns that images are real. Its metrics
- * must appear in the log, in progress lines, in curves.png and in the final message. */
+/* Trains network S of one layer with a recipe that only this test defines: S learns that images are real. The metrics
+ * of S must appear in the log, in progress lines, in curves.png and in the final message. */
 #include "gather_signed.h"
 #include "host/figure/images.h"
 #include "host/rundir/log_text.h"

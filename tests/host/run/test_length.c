@@ -89,7 +89,7 @@ static void test_batch(void)
     dg_options_free(&o);
 }
 
-/* For any dataset, --epochs auto gives at least the minimum of steps. It exceeds the maximum by less than an epoch. */
+/* For any dataset, --epochs auto gives at least the minimum of steps. The maximum is exceeded by less than an epoch. */
 static void test_promise(void)
 {
     for (int images = 1; images < 300000; images += 1 + images / 3)

@@ -280,7 +280,7 @@ static void test_abandon(void)
     refuses("old/third", false, DG_USAGE, "");
 }
 
-/* Twenty processes open one run at the same time. The successful one is killed, which leaves a stale lock file. */
+/* Twenty processes open one run at the same time. The process that succeeds is killed and leaves a stale lock file. */
 static void test_race(void)
 {
     enum { PROCESSES = 20, ROUNDS = 10 };

@@ -224,7 +224,7 @@ static void check_sweeps(void)
         {.name = "sgd", .kind = DG_OP_sgd, .u.update = {.momentum = 0.5, .decay = 0.5}},
         {.name = "ema", .kind = DG_OP_ema},
         {.name = "augment_dx", .kind = DG_OP_augment_dx, .u.augment = {.H = 8, .W = 8, .C = 3}},
-        /* The next ops run only with DG_TEST_LARGE. They are short, or share code with the ops above. */
+        /* The next ops run only with DG_TEST_LARGE, because their code is short or tested above. */
         {.name = "augment", .kind = DG_OP_augment, .u.augment = {.H = 8, .W = 8, .C = 3}},
         {.name = "act_dx", .kind = DG_OP_act_dx, .u.act = act},
         {.name = "resample_up", .kind = DG_OP_resample_up, .u.resample = resample},

@@ -3,8 +3,8 @@
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 
-/* Computes y = x / 2 + w. The kernel starts to copy w to shared memory before it waits for the previous launch. It
- * copies by loads, or by cp.async that completes after or before this wait. */
+/* Computes y = x / 2 + w. The kernel starts to copy w to shared memory before it waits for the previous launch. With
+ * COPIES_EARLY, cp.async completes before this wait, and with COPIES_LATE after it. */
 enum way { LOADS, COPIES_LATE, COPIES_EARLY };
 template <int WAY> static __global__ void halve_and_add(float *y, const float *x, const float *w, int n)
 {

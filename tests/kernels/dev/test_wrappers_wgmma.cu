@@ -1,6 +1,6 @@
 /* Tests clusters and wgmma, which only sm_90 has. In a cluster (kernels/dev/cluster.cuh) each block reads the shared
  * memory of the other blocks and then overwrites its own. For wgmma (kernels/dev/dev_wgmma.cuh), A is 64 x (16 STEPS)
- * and B is (16 STEPS) x (8 J). Both have the documented layout, with odd strides and offsets. Each of two warpgroups
+ * and B is (16 STEPS) x (8 J). A and B have the documented layout, with odd strides and offsets. Each of two warpgroups
  * computes the product with half of B's columns. */
 #define DEV_HALF
 #define DEV_WGMMA

@@ -48,7 +48,7 @@ struct fused_norm {
     double z(int g, int c, double x) const { return scale(g, c) * centred(g, c, x) + (double)beta[(size_t)c]; }
 };
 
-/* A tensor (N, pixels, C) in fp32 and in bf16. Each part of the batch has `per_group` values. */
+/* A tensor (N, pixels, C) in fp32 and in bf16. */
 struct fused_tensor {
     int C;
     size_t per_group;

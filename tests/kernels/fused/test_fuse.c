@@ -70,8 +70,8 @@ static bool updates(const dg_plan *p, int launch)
     return false;
 }
 
-/* Returns the number of launches that read weights before they wait for the previous launch. Checks that the two
- * launches before each of them write no weights. */
+/* Returns the number of launches that read weights before they wait for the previous launch. Checks that no weights are
+ * written by the two launches before an early read. */
 static int check_early(const dg_plan *p)
 {
     int early = 0;
@@ -98,8 +98,8 @@ static void check_lives(const dg_plan *p)
         }
 }
 
-/* Numbers of rounded operands of weight gradients. Fused convolutions write `factors` of them, and the update writes
- * `missing`. */
+/* Numbers of rounded operands of weight gradients, written by fused convolutions (factors) and by the update
+ * (missing). */
 static int factors, missing;
 static void check_factors(const dg_plan *p)
 {

@@ -139,9 +139,7 @@ static const double golden_update_adadelta[25] = {
     -0x1.1904e646aa0f4p-3, 0x1.bd9e6e77306ccp-1, -0x1.c21ab6b3444d8p-1, -0x1.0bbf6469d5e57p+0, -0x1.1b1c010fba204p+0,
     -0x1.18e38db2670cep-3, 0x1.bd8b3856df742p-1, -0x1.c205f15e07b35p-1, -0x1.0bbf683030a5bp+0, -0x1.1b1b83e2e27bap+0};
 
-/* GAN losses and their gradients with respect to the logits: MSELoss with targets 1 and 0, halved; hinge loss of real
- * and of generated images; mean score; relativistic average least squares, halved, for either of its logits and as the
- * loss of G; relativistic pairs, for either of its logits. */
+/* GAN losses and their gradients with respect to the logits. Table `golden` of rows_loss.h names each loss. */
 static const double golden_gan_logit[9] = {0x1.7a9df40000000p+2,  -0x1.30c3900000000p-2, 0x1.65ea1c0000000p+1,
                                            0x1.59915a0000000p+0,  -0x1.b540100000000p+0, 0x1.6fffc00000000p-1,
                                            -0x1.acaf0a0000000p+0, 0x1.b8887a0000000p-3,  -0x1.50a9240000000p+1};

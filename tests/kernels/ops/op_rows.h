@@ -117,7 +117,7 @@ static inline bool op_is_real(const dg_operand *o) { return o->element == DG_REA
 
 /* ---- Making a test case ---- */
 
-/* Returns a copy of the op with NULL for operands of related ops with the same arguments type. */
+/* Returns a copy in which operands that only other ops use are NULL. */
 static inline dg_op op_alone(const dg_op *op)
 {
     static const char *const member[] = {

@@ -78,7 +78,7 @@ static void norm_set(dg_op *op, int variation)
         op_point(op, "dgamma", NULL), op_point(op, "dbeta", NULL);
 }
 
-/* The mean's error is one rounding of the mean plus one of the spread, because partial means are merged in double. */
+/* Partial means are merged in double. The mean's error is the sum of the rounding errors of mean and spread. */
 static op_bound stats_bound(const dg_op *want, const char *result, double eps)
 {
     const size_t n = op_count(want, "x");

@@ -12,7 +12,7 @@ static const op_row row_fill = {
 static op_shape mix_shapes[] = {{2, 1, 1},  {2, 3, 1},    {7, 5, 3},     {3, 67, 2},
                                 {8, 48, 4}, {5, 4099, 2}, {2, 12288, 1}, {130, 16, 65}};
 
-/* Sets both penalties, or 0 for one of them, as --r1 without --r2 does. */
+/* Sets both penalties in variation 0, and one penalty in variations 1 and 2. */
 static void mix_set(dg_op *op, int variation)
 {
     dg_mix_args *a = &op->u.mix;

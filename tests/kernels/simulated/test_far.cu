@@ -1,6 +1,6 @@
 /* Tests CUDA ops that read far into a tensor of up to 2^31 - 1 values. The stride of convolutions and pooling is so
- * large that a few results reach the end of the tensor. The memory between windows is zero and never written. Values
- * are integers, so that sums are exact. */
+ * large that a few results reach the end of the tensor. The tensor is zero and unwritten except in the windows that
+ * these results read. Values are integers, so that sums are exact. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/dev/cuda.cuh"

@@ -1,5 +1,4 @@
-/* Tests that the rounded weights that fused convolutions read are current. They must be so after each optimizer's
- * step, and after the host has written weights. */
+/* Tests that optimizer steps and host writes also update the rounded weights of fused convolutions. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/dev/mma.cuh"

@@ -1,5 +1,5 @@
 /* Tests calls that run several training steps, in CUDA graphs with branches. Results must have the bits of single
- * steps. Also tests how many steps training requests per call. */
+ * steps. Also tests how many steps a training run requests per call. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
