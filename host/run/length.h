@@ -22,7 +22,7 @@ long dg_steps_of_run(const dg_options *o, int images);
 
 bool dg_run_is_finished(const dg_options *o, uint64_t epoch, uint64_t step);
 
-/* Returns the min number of training images: the batch size (--batch auto: the first size tried), but at least
+/* Returns the min number of training images: --batch if given, --min-batch for --batch auto, otherwise
  * DG_LEAST_IMAGES. */
 int dg_least_images(const dg_options *o);
 
