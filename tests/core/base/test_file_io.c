@@ -250,7 +250,7 @@ static void test_every_call_fails(void)
         }
     DG_CHECKF(late == 8, "close and fsync of the directory failed, but only %d times it was said", late);
     DG_CHECKF(retried >= 20, "only %d calls were tried again", retried);
-    /* the rename succeeds but reports an error, and the next attempt finds no file */
+    /* the rename succeeds but reports an error, so the next attempt finds no temporary file */
     dg_chunk before = body('o', 6000);
     DG_CHECK(dg_write_atomic(path, &before, 1) == DG_OK);
     answer_lost = true;

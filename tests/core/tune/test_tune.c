@@ -85,7 +85,7 @@ static void check_bad(void)
     bad(1, "power of two", "norm_act N=2 H=4 W=4 C=8 groups=1 : vector block=96");
     bad(1, "not a multiple of the number of groups", "norm_act N=3 H=4 W=4 C=8 groups=2 : vector");
     bad(1, "has no variant vector", "gan_loss n=64 : vector");
-    bad(1, "gan_loss has no variant vector", "bce n=64 : vector"); /* older files call gan_loss bce */
+    bad(1, "gan_loss has no variant vector", "bce n=64 : vector"); /* older files use the name bce for op gan_loss */
     bad(1, "has no block, tile, stages or split", "conv_fwd N=64 H=4 W=4 C=32>64 K=4 S=1 P=0 : cublas split=2");
     bad(1, "K=1 S=1 P=0", CONV " : cublas");
     bad(1, "K=1 S=1 P=0", "conv_dx N=64 H=8 W=8 C=32>64 K=1 S=2 P=0 : cublas");

@@ -162,7 +162,7 @@ static void later(void)
 static void intervals(void)
 {
     static const struct {
-        double seconds; /* intended seconds per request of metrics, if a step takes just over 1 s */
+        double seconds; /* intended seconds per request of metrics, for steps of just over 1 s */
         int interval;
     } cases[] = {{1000, DG_REQUEST_ROWS}, {10, 9}, {0.5, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -25,7 +25,7 @@ enum { FWD = 1, DX = 2, DW = 4, ALL = 7 };
     }
 static const struct {
     const dg_variant *variant;
-    int quick, sanitized; /* bit sets of ops that run without DG_TEST_LARGE (quick) and with ASan (sanitized) */
+    int quick, sanitized; /* quick: ops that run without DG_TEST_LARGE. sanitized: ops that run with ASan. */
     dg_conv_args conv;
 } shapes[] = {
     {&dg_conv_variant_direct, 0, 0, SHAPE(16, 16, 1, 2, 3, 2, 1)},
@@ -178,8 +178,8 @@ static void check_gather(void)
     tensor_free(x);
 }
 
-/* The middle rows of the weight matrix are zeros and do not change sigma. There is no power iteration, because it would
- * read its results, whose middle parts share memory. */
+/* The middle rows of the weight matrix are zeros and do not change sigma. There is no power iteration, because the
+ * middle parts of its results share memory. */
 static void check_spectral(void)
 {
     check((dg_op){.name = "spectral", .kind = DG_OP_spectral, .u.spectral = {.cols = 5}}, NULL, 1e-6);

@@ -104,7 +104,7 @@ static void one(int dir, const setup &how, const int *d, int list, int k, int sp
     const std::vector<uint16_t> nothing(value.size(), 0xffff);
     dev_buffer<uint16_t> factors(nothing);
     c.f.factors = factors.p;
-    /* kernels cannot read a bf16 operand of a data gradient without a prologue */
+    /* without a prologue, kernels cannot read a bf16 operand of a data gradient */
     const bool reads_halves = bf16 && (forward || how.in != DG_PROLOGUE_PLAIN);
     c.run(gpu, times, {reads_halves, bf16}, shift, [&] {
         const std::vector<uint16_t> is = factors.get();

@@ -4,7 +4,7 @@
 
 static op_shape spectral_shapes[] = {{1, 1}, {1, 17}, {5, 1}, {3, 5}, {6, 7}, {31, 33}, {7, 513}, {64, 100}, {130, 67}};
 
-/* The variations have no power iteration, a power iteration, vectors shorter than eps, or weights of 0. */
+/* Variations: no power iteration, one power iteration, vectors shorter than eps, and weights of 0. */
 enum { STAYS, ITERATES, SMALL, ZERO, SPECTRAL_VALUES };
 
 static void make_length_1(dg_op *op, const char *name)

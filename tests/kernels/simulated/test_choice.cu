@@ -1,6 +1,6 @@
-/* The CUDA backend must select the same variants for a network as a plan for an absent GPU with equal memory. Rows of a
- * tuning file take precedence over the selection by shape, and each op reports the source of its variant. An invalid
- * tuning file only causes a warning. */
+/* The CUDA backend and a plan for an absent GPU must select the same variants. Rows of a tuning file take precedence
+ * over the selection by shape, and each op reports the source of its variant. An invalid tuning file only causes a
+ * warning. */
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
