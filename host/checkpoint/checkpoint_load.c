@@ -76,8 +76,10 @@ static dg_err check_place(const dg_checkpoint_info *info, const char *path)
                    steps = used ? (used - 1) / each + 1 : 0;
     const unsigned long long step = info->step, epoch = info->epoch, batch = info->batch;
     if (step > most || epoch > INT_MAX || info->data_count > INT_MAX)
-        return dg_fail(DG_IO, "%s: step %llu, epoch %llu, data-count %llu: the limits are %llu, %d and %d", path, step,
-                       epoch, (unsigned long long)info->data_count, (unsigned long long)most, INT_MAX, INT_MAX);
+        return dg_fail(DG_IO,
+                       "%s: step %llu, epoch %llu or data-count %llu is too large; their limits are %llu, %d and %d",
+                       path, step, epoch, (unsigned long long)info->data_count, (unsigned long long)most, INT_MAX,
+                       INT_MAX);
     if (batch > step || epoch > step - batch)
         return dg_fail(DG_IO, "%s: step %llu is too small for epoch %llu and batch-in-epoch %llu", path, step, epoch,
                        batch);

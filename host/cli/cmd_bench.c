@@ -35,12 +35,11 @@ static void print_gpu(const dg_machine *m)
     printf("memory         %8.0f GB/s; cache %.0f GB/s within %.0f MB\n", m->triad, m->cache, m->cache_mb);
     printf("launch         %8.2f us per empty kernel\n", m->launch_us);
     const dg_machine_costs *c = &m->costs;
-    printf("costs          %8.2f us per dependent launch, %.2f us to find the last block; %.2f of the shared memory "
-           "rate,\n",
-           c->after_us, c->last_us, c->l1);
-    printf("               %.2f of the cache rate, %.2f of the tensor core rate; %.2f, %.2f, %.2f, %.2f instructions "
-           "per clock with 1 to 4 warps\n",
-           c->l2, c->tensor, c->issued[0], c->issued[1], c->issued[2], c->issued[3]);
+    printf("costs          %8.2f us per dependent launch, %.2f us to detect the last block of a launch\n", c->after_us,
+           c->last_us);
+    printf("reached        %8.2f of the shared memory rate, %.2f of the cache rate, %.2f of the tensor core rate; "
+           "%.2f, %.2f, %.2f, %.2f instructions per clock with 1 to 4 warps\n",
+           c->l1, c->l2, c->tensor, c->issued[0], c->issued[1], c->issued[2], c->issued[3]);
 }
 
 static void print_machine(const dg_machine *m, const char *device)

@@ -95,7 +95,8 @@ static dg_err check_origins(const char *dir, const dg_dataset *d, bool force)
             DG_MSG("mixed-origins",
                    "%s: mixes %d image%s from %d checkpoints: %s; use one folder per checkpoint, or add {force}"),
             dir, d->count, dg_s(d->count), n, all);
-    dg_warn(DG_MSG("metrics-of-mixture", "the metrics apply to samples of several checkpoints: %s has %s"), dir, all);
+    dg_warn(DG_MSG("metrics-of-mixture", "the metrics are those of samples of several checkpoints together: %s has %s"),
+            dir, all);
     return DG_OK;
 }
 

@@ -188,8 +188,8 @@ static dg_err input_of(const dg_st *st, const char *weights, const dg_model *m, 
     memcpy(out->mean, imagenet[0], sizeof imagenet[0]);
     memcpy(out->std, imagenet[1], sizeof imagenet[1]);
     dg_warn(DG_MSG("imagenet-statistics",
-                   "input statistics of ImageNet are used: %s has no metadata \"input\"; to set them, write \"mean "
-                   "std\" of each channel: save_file(..., metadata={\"input\": ...})"),
+                   "ImageNet's mean and standard deviation are used, because %s has no metadata \"input\"; to set "
+                   "others, write \"mean std\" of each channel: save_file(..., metadata={\"input\": ...})"),
             weights);
     return DG_OK;
 }

@@ -325,7 +325,8 @@ static void print_largest(const dg_options *o, const sheet *s, int batch, size_t
     }
     dg_say("%s, %s on %s: the largest batch that fits is %d%s", s->model->name, precision, s->backend->name, batch,
            batch == DG_LARGEST_BATCH ? ", the limit of --batch" : "");
-    dg_say("The largest batch needs %.1f of %.1f MB, with the dataset streamed through two windows of one batch each.",
+    dg_say("The largest batch needs %.1f of %.1f MB. These include two buffers of one batch each, through which the "
+           "dataset is streamed.",
            (double)bytes / 1e6, (double)have / 1e6);
 }
 

@@ -129,7 +129,7 @@ static dg_err build_job(dg_training *r, const dg_model *model, const dg_recipe *
         dg_progress_note(
             r->progress,
             DG_MSG("note-windows",
-                   "the dataset does not fit in device memory; streaming it through two windows of %d images each"),
+                   "the dataset does not fit in device memory and is streamed through two buffers of %d images each"),
             window);
     if (!e) e = dg_train_whitening(r, model); /* after the memory check, because computing the ZCA whitening is slow */
     r->job.o.input = r->input;

@@ -16,7 +16,7 @@ dg_err dg_dataset_pixels(const dg_dataset_options *o, long images, uint8_t **out
     dg_memory_limit_read(&l);
     if (need > 0.9 * (double)l.left)
         return dg_fail(DG_DEVICE,
-                       "%s: %ld images of %d x %d x %d need %.1f MB, but %s has %.1f MB, of which %.1f are free; use "
+                       "%s: %ld images of %d x %d x %d need %.1f MB, but %s has %.1f MB, with %.1f MB free; use "
                        "{limit} or a smaller model",
                        o->dir, images, o->size, o->size, o->channels, need / 1e6, l.name, (double)l.all / 1e6,
                        (double)l.left / 1e6);

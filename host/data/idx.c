@@ -98,8 +98,8 @@ static dg_err unpacked_bytes(const uint8_t *data, size_t bytes, uint64_t *needed
     const uint64_t most = UNPACKED_FREE + UNPACKED_RATIO * (uint64_t)bytes;
     if (*needed > UNPACKED_MOST || *needed > most)
         return dg_fail(DG_DATA,
-                       "byte 4 of the unpacked data: the header declares %llu bytes; the limit is %llu for a file of "
-                       "%zu bytes; if the file is intact, gunzip it",
+                       "byte 4 of the unpacked data: the header declares %llu bytes, but at most %llu are allowed for "
+                       "a gzipped file of %zu bytes; if the file is intact, unpack it (gunzip)",
                        (unsigned long long)*needed, (unsigned long long)(most < UNPACKED_MOST ? most : UNPACKED_MOST),
                        bytes);
     return DG_OK;

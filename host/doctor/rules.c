@@ -77,7 +77,7 @@ const dg_doctor_rule dg_doctor_rules[] = {
      .begins = 0.25,
      .ends = 0.3,
      .windows = 1,
-     .says = "the samples are still uniform: %.2f of the diversity of real images",
+     .says = "the samples are still too similar: their diversity is %.2f of that of real images",
      .ended = "the samples become diverse",
      .advice = "a good run has diverse samples after 1,000 steps: check reals.png, then try --lr 0.0002 and a built-in "
                "model"},
@@ -131,13 +131,13 @@ const dg_doctor_rule dg_doctor_rules[] = {
      .begins = 0.7,
      .ends = 0.8,
      .windows = 1,
-     .says = "the samples are near-copies: %.2f times as far from the nearest real image as real images are",
+     .says = "the samples are near-copies: their distance to the nearest real image is %.2f times that of real images",
      .ended = "the samples are no longer near-copies of training images",
      .advice = "try more images, --flip, or an earlier checkpoint"},
     {.name = "few_steps",
      .needs = samples_are_poor,
-     .when = "the run is finished, had no --init, and its coverage and diversity (from step 500 on) are below 0.7 or "
-             "unknown",
+     .when = "the run is finished, had no --init, and neither its coverage nor its diversity (from step 500 on) is "
+             "known to be 0.7 or more",
      .value = steps,
      .below = true,
      .begins = 1000,

@@ -178,7 +178,7 @@ static dg_err check_together(const reader *r)
         const placed *p = &st->tensor[i];
         if (p->at != at)
             return bad(r, "tensor %s: its data %s", p->t.name,
-                       p->at < at ? "overlaps the data of another tensor" : "has a gap before it");
+                       p->at < at ? "overlaps the data of another tensor" : "begins after unused bytes");
         at += p->stored;
     }
     const size_t data = r->bytes - 8 - r->header;

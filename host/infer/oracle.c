@@ -69,7 +69,8 @@ static dg_err check_steps(dg_oracle *o)
                 return dg_fail(DG_USAGE, "%s: step %d: image index %lld must be below %d", o->path, s,
                                (long long)row[i], o->count);
         if (!n || (n != o->batch && o->last_batch && n != o->last_batch))
-            return dg_fail(DG_USAGE, "%s: step %d has %d images; dcgan supports batches of %d and of one smaller size",
+            return dg_fail(DG_USAGE,
+                           "%s: step %d has %d images; dcgan replays only batches of %d and of one smaller size",
                            o->path, s, n, o->batch);
         if (n != o->batch) o->last_batch = n;
     }

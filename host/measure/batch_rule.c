@@ -219,7 +219,7 @@ static void explain(dg_batch_table *t)
                  steps, dg_s(steps), l->least_steps);
     else if (r != fastest)
         snprintf(reason, sizeof reason,
-                 "the smallest size that is clearly within %g%% of the fastest, which is %d (%.1f%% faster)",
+                 "the smallest size clearly within %g%% of the best throughput; the fastest is %d (%.1f%% faster)",
                  100 * l->within, fastest->batch, 100 * (dg_batch_rate(fastest) / dg_batch_rate(r) - 1));
     snprintf(t->why, sizeof t->why, "batch size %d: %s%s; the search took %.3g s.", t->batch, reason,
              steps < l->least_steps ? "" : t->ended, t->machine.elapsed(t->machine.context));
@@ -289,7 +289,7 @@ static dg_err by_rounds(dg_batch_table *t, bool by_usage)
     if (!t->rows) return DG_OK;
     const double gain = dg_batch_gain(t, t->rows - 1);
     snprintf(t->why, sizeof t->why,
-             "%s: batch size %d in round %d: %.4g s per epoch, %.1f%% %s than with batch size %d%s.",
+             "rule %s: batch size %d, chosen in round %d; an epoch takes %.4g s, %.1f%% %s than with batch size %d%s.",
              by_usage ? "usage" : "epoch-time", t->batch, t->rows - 1, dg_batch_epoch(l, &t->row[t->rows - 1]),
              100 * fabs(gain), gain < 0 ? "more" : "less", l->from, end);
     return DG_OK;

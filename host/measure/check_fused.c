@@ -133,7 +133,7 @@ static dg_err compare(const sides *s, const dg_launch *l, const dg_op *fused, do
         free(memory);
         if (!e && !(off <= limit))
             e = dg_fail(DG_FAILED,
-                        "%s: fused with neighbouring ops, %s of %s (%s) has a relative error of %.3g compared with the "
+                        "fused launch of %s: result %s of %s (tensor %s) has a relative error of %.3g against the "
                         "single op; the limit is %.3g",
                         s->plan[1]->op[l->main].name, list[k].name, fused->name, p.row[1]->name, off, limit);
         if (off > *worst) *worst = off;

@@ -26,13 +26,11 @@ static dg_err parse_fuse(dg_options *o)
         const size_t n = strlen(names);
         snprintf(names + n, sizeof names - n, ", %s", dg_fusion_name(i));
     }
-    return dg_fail(
-        DG_USAGE,
-        DG_MSG("bad-fuse",
-               "--fuse %s: unknown name; allowed: all, none%s, separated by commas, or -NAME for all except NAME; "
-               "input, norm, stats, act, grad and head of older versions are now convs (--fuse all overrides an "
-               "older config.ini)"),
-        o->fuse, names);
+    return dg_fail(DG_USAGE,
+                   DG_MSG("bad-fuse", "--fuse %s: unknown name; allowed: all, none%s, separated by commas, or -NAME "
+                                      "for all except NAME; convs replaces input, norm, stats, act, grad and head of "
+                                      "older versions (--fuse all overrides an older config.ini)"),
+                   o->fuse, names);
 }
 
 static dg_err parse_checkpoints(dg_options *o)

@@ -9,7 +9,7 @@
 dg_err dg_options_twice(const dg_option *t, const char *value, const char *before)
 {
     if (!value || !before || dg_same_place(value, before)) return DG_OK;
-    return dg_fail(DG_USAGE, DG_MSG("given-twice", "--%s %s: given twice; --%s is already %s; leave one of them out"),
+    return dg_fail(DG_USAGE, DG_MSG("given-twice", "--%s %s: given twice, first as --%s %s; leave one of them out"),
                    t->name, value, t->name, before);
 }
 

@@ -120,7 +120,8 @@ static dg_err check_schedule(const dg_options *o)
             return dg_fail(DG_USAGE, DG_MSG("end-without-cosine", "--%s %.10g: requires --schedule cosine"),
                            end[i].name, end[i].value);
         if (!(end[i].start > 0))
-            return dg_fail(DG_USAGE, DG_MSG("end-without-start", "--%s %g: has no start value; give --%s as well"),
+            return dg_fail(DG_USAGE,
+                           DG_MSG("end-without-start", "--%s %g: the schedule has no start value; give --%s as well"),
                            end[i].name, end[i].value, end[i].of);
         changes |= end[i].of != NULL;
     }

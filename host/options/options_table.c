@@ -142,9 +142,9 @@ const dg_option dg_option_table[] = {
      "initial value of Adagrad's sums of squares", "Used only with --optimizer adagrad."},
     {"schedule", 0, "E:X,...", DG_OPT_TEXT, AT(schedule), NO_RANGE, NULL, NULL, TRAINING, T, RESULT | IF_SET | MODEL,
      "schedule: cosine, or epoch:factor pairs, such as 30:0.1,40:0.01",
-     "With E:X, each learning rate is X times its initial value after E epochs. With --schedule cosine, the value of "
-     "an option with an end value, such as --lr with --lr-end, changes to the end value along half a cosine. With "
-     "--schedule none, dcgan ignores the schedule of a model file."},
+     "With E:X, each learning rate becomes X times its initial value after epoch E. With --schedule cosine, an option "
+     "with an end value, such as --lr with --lr-end, changes to this end value along half a cosine. With --schedule "
+     "none, dcgan ignores the schedule of a model file."},
     {"schedule-length", 0, "N", DG_OPT_AUTO, AT(schedule_length), 1, 2e9, "auto", NULL, TRAINING, T,
      RESULT | IF_SET | MODEL, "length of --schedule cosine as a number of images shown",
      "After the end of a schedule, the scheduled values stay constant. With --schedule-length auto, the length is 80% "
@@ -168,7 +168,7 @@ const dg_option dg_option_table[] = {
      "standard deviation of the biases with --start normal",
      "With --start-bias 0, the initial value of all biases is 0."},
     {"preset", 0, "NAME", DG_OPT_CHOICE, AT(preset), NO_RANGE, "none", "none|small|paper", TRAINING, T, ARGV | COMMON,
-     "recommended option values by name",
+     "recommended values",
      "--preset small, for fewer than 10,000 images, sets --ema 0.995. --preset paper sets the recipe of the DCGAN "
      "paper and overrides the model and config files. Options on the command line override the values of a preset."},
     {"loss", 0, "NAME", DG_OPT_CHOICE, AT(loss), NO_RANGE, "bce", &(DG_LOSSES(WORD))[1], TRAINING, T,
@@ -194,8 +194,8 @@ const dg_option dg_option_table[] = {
      "A usual value of --ema is 0.995. Grids and the commands generate, eval and export use the averaged weights."},
     {"ema-half-life", 0, "IMAGES", DG_OPT_REAL, AT(ema_half_life), 0, 1e9, "0", NULL, TRAINING, T,
      RESULT | IF_SET | MODEL | FIXED, "half-life of the moving average of G's weights; 0 = none",
-     "With --ema-half-life, which replaces --ema, the decay per training step is 0.5^(batch size / IMAGES). With "
-     "--schedule cosine, the half-life of the moving average rises from 0 to IMAGES."},
+     "Give either --ema-half-life or --ema. The decay per training step is 0.5^(batch size / IMAGES). With --schedule "
+     "cosine, the half-life of the moving average rises from 0 to IMAGES."},
     {"augment", 0, "LIST", DG_OPT_TEXT, AT(augment), NO_RANGE, NULL, NULL, TRAINING, T | D, RESULT | IF_SET | MODEL,
      "augmentations of the discriminator's inputs, or none",
      "LIST is a comma-separated list of color, translation and cutout, which are applied at random to real and "
@@ -340,20 +340,20 @@ const dg_option dg_option_table[] = {
      "largest batch size to try",
      "dcgan batch and --batch auto use --max-batch. dcgan skips batch sizes that do not fit into memory."},
     {"within", 0, "X", DG_OPT_REAL, AT(within), 0, 100, "3", NULL, MEASURES, N | T, BELOW,
-     "tolerance of the choice, in percent of the throughput",
-     "dcgan batch and --batch auto use --within. dcgan chooses the smallest batch size whose throughput is within X "
-     "percent of the best throughput; half of X is reserved for measurement noise."},
+     "loss of throughput that the choice may cause, in percent",
+     "dcgan batch and --batch auto use --within. dcgan chooses the smallest batch size whose measured throughput is at "
+     "most X / 4 percent below the best; the rest of X is a margin for measurement errors."},
     {"min-steps", 0, "N", DG_OPT_INT, AT(min_steps), 1, 1000000000, "32", NULL, MEASURES, N | T, 0,
      "minimum number of steps per epoch",
      "dcgan batch and --batch auto use --min-steps. A larger batch size makes fewer weight updates per epoch."},
     {"rule", 0, "NAME", DG_OPT_CHOICE, AT(rule), NO_RANGE, "none", "none|usage|epoch-time", MEASURES, N, 0,
      "published rule for the batch size",
-     "The rules usage and epoch-time are from Serizawa and Tatebe (2019). usage: choose the batch size by the usage of "
-     "the device. epoch-time: choose the batch size by the time of an epoch."},
+     "The rules usage and epoch-time are from Serizawa and Tatebe (2019). usage: search the smallest batch size that "
+     "uses the device fully. epoch-time: grow the batch size until the time of an epoch hardly changes."},
     {"sweep", 0, "A-B:STEP", DG_OPT_TEXT, AT(sweep), NO_RANGE, NULL, NULL, MEASURES, N, 0,
      "range of batch sizes to time, for example 10-500:10",
-     "With --sweep, dcgan batch prints times and chooses no batch size. Without STEP, the sweep times the batch sizes "
-     "that the search of dcgan batch tries, from A to B."},
+     "With --sweep, dcgan batch prints times and chooses no batch size. Without STEP, the batch sizes after A are the "
+     "powers of two, and 1.5 times these powers, up to B."},
     {"merge", 0, NULL, DG_OPT_FLAG, AT(merge), NO_RANGE, "no", NULL, MEASURES, U, ARGV, "merge tuning files",
      "If two rows of the tuning files have the same op and shape, dcgan keeps the faster row."},
     {"predict", 0, "GPU", DG_OPT_TEXT, AT(predict), NO_RANGE, NULL, NULL, MEASURES, Q, ARGV,
@@ -364,7 +364,7 @@ const dg_option dg_option_table[] = {
      "With --arch, dcgan plans for a GPU that this machine may not have."},
     {"fit", 0, NULL, DG_OPT_FLAG, AT(largest), NO_RANGE, "no", NULL, MEASURES, P, ARGV,
      "print the largest batch size that fits, and nothing else",
-     "The batch must fit into the memory of --device, or of the GPU of --arch if it is given."},
+     "The memory is that of the GPU that --arch names, or without --arch that of --device."},
     {"tol", 0, "X", DG_OPT_REAL, AT(tol), 0, 1e9, NULL, NULL, MEASURES, R, ABOVE,
      "largest relative difference that passes",
      "The default tolerance is 1e-9 with fp64, 1e-3 with fp32, 0.5 with fp16 and 1 with bf16."},
@@ -396,8 +396,8 @@ const dg_option dg_option_table[] = {
      "generate, interpolate, classify and eval is that of training, if the device supports it."},
     {"conv", 0, "NAME", DG_OPT_CHOICE, AT(conv), NO_RANGE, "auto", "auto|direct|winograd|gemm", MACHINE,
      T | G | I | K | E | P | N | R | B | Q | C, RESULT | FIXED, "CPU algorithm of convolutions",
-     "winograd: minimal filtering (stride 2 and 3x3 layers). gemm: matrix products (dense and 1x1 layers). auto: the "
-     "fastest algorithm for each layer."},
+     "winograd: minimal filtering, for kernels twice as wide as the stride, and for 3x3 kernels with stride 1. gemm: "
+     "matrix products, for dense layers and 1x1 kernels. auto: the fastest algorithm for each layer."},
     {"threads", 't', "N", DG_OPT_INT, AT(threads), 0, 1024, "0", NULL, MACHINE,
      T | G | I | K | E | D | P | N | R | B | Q | C, SAVED, "number of CPU threads; 0 = OMP_NUM_THREADS, or every core",
      "The results of dcgan do not depend on the number of threads."},
@@ -429,8 +429,9 @@ const dg_command_info dg_commands[DG_CMDS] = {
         {"dcgan classify samples/digits-cnn-mnist scans/ --sheet scans.png :: draw a contact sheet",
          "dcgan classify run/best.safetensors a.png b.png --top 3 --json"}},
     [DG_CMD_EVAL] = {"eval", "RUN|CHECKPOINT|IMAGES", 1, 1, "evaluate samples against real images",
-        "The command eval prints sliced Wasserstein and Frechet distance, recall, coverage and copies. dcgan eval "
-        "prints each metric with its real-vs-real baseline, the value between two sets of real images.",
+        "The command eval prints the sliced Wasserstein distance, the Frechet distance, recall, coverage, and the "
+        "distance to the nearest real image. For each metric, it also prints the real-vs-real baseline: the value "
+        "between two sets of real images.",
         {"dcgan eval samples/cats-dcgan64-paper --data cats/ :: print metrics and their baselines",
          "dcgan eval samples/digits-gan --data digits/ --classifier runs/eyes :: print metrics by class",
          "dcgan eval samples/cats-dcgan64-paper --data cats/ --two-sample :: print metrics and a two-sample test",

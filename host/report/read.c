@@ -38,7 +38,8 @@ static dg_err read_log(dg_report_run *r)
     if (!r->recipe) e = dg_fail(DG_DATA, DG_MSG("report-not-a-log", "%s:1: not a dcgan log (unexpected header)"), path);
     if (!e) r->row = dg_log_rows_in(data, header, r->recipe, &r->n, &bad);
     if (r->row && bad)
-        dg_warn("curves lack line %ld of %s and possibly more lines, which are invalid or out of order", bad, path);
+        dg_warn("the curves lack line %ld of %s, which is invalid or out of order, and possibly later lines", bad,
+                path);
     if (r->row) r->place = malloc((size_t)(r->n + 1) * sizeof *r->place);
     if (!e && !r->place) e = dg_fail(DG_DEVICE, "%s: out of memory for the rows of its log", path);
     if (!e) dg_curve_places(r->row, r->n, r->place);

@@ -83,7 +83,8 @@ dg_err dg_history_newest(const dg_rundir *r, char name[256])
     *name = 0;
     if (kept_ones(r, oldest, name) >= 0) return DG_OK;
     return dg_fail(errno == ENOMEM || errno == EMFILE || errno == ENFILE ? DG_DEVICE : DG_IO,
-                   "%s: cannot be listed: %s; older checkpoints are unknown", r->path, strerror(errno));
+                   "%s: cannot be listed: %s; dcgan finds no older checkpoints without the list", r->path,
+                   strerror(errno));
 }
 
 void dg_history_prune(const dg_rundir *r, int keep)
@@ -254,8 +255,10 @@ static dg_err read_marker(const dg_rundir *r, int folder, const char *name, char
     const bool own = is_own_name(chosen) && digits > 0 && digits <= 9 && !strcmp(line + 1 + digits, "\n");
     *epoch = own ? strtoull(line + 1, NULL, 10) : 0;
     if (!own || (exists(r->fd, chosen) > 0 && !is_regular(r->fd, chosen)))
-        e = dg_fail(DG_IO, "%s/%s/%s: names \"%.*s\", which is not a checkpoint of this run; remove %s to resume",
-                    r->path, name, marker, n < 200 ? (int)n : 200, text, marker);
+        e = dg_fail(
+            DG_IO,
+            "%s/%s/%s: contains \"%.*s\", not the name of a checkpoint of this run; to resume, remove the file %s",
+            r->path, name, marker, n < 200 ? (int)n : 200, text, marker);
     free(data);
     return e;
 }

@@ -329,8 +329,8 @@ dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
     now[n > 0 ? n : 0] = 0;
     const bool there = n > 0 && dg_leads_to(AT_FDCWD, now, r->fd) == DG_SAME_YES; /* true if `now` is the new path */
     return dg_fail(DG_IO,
-                   DG_MSG("run-moved", "%s: the run directory was moved%s%s; the run ends after a last checkpoint "
-                                       "there; resume it there with {resume}"),
+                   DG_MSG("run-moved", "%s: the run directory was moved%s%s; the run writes a last checkpoint into it "
+                                       "and ends; resume with its new path and {resume}"),
                    r->path, there ? " to " : "", there ? now : "");
 }
 

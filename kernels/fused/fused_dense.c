@@ -8,7 +8,7 @@ const char *dg_fused_dense_refuses(dg_op_kind kind, const dg_fused_conv *f, cons
     (void)tune, (void)gpu;
     const dg_conv_args *a = &f->conv, flat = dg_conv_flat(a);
     if (kind != DG_OP_conv_dx || flat.K != 1 || flat.H != 1 || flat.W != 1 || flat.P)
-        return "variant dense requires a data gradient with one pixel of y";
+        return "variant dense supports only data gradients whose y has one pixel";
     if (a->Ci % 4) return "variant dense requires a multiple of 4 channels";
     if ((double)a->H * a->W > 65535 || dg_ceil_div(a->Ci, DG_DENSE_CHANNELS) > 65535) return "too many blocks";
     if (f->in.kind != DG_PROLOGUE_PLAIN || f->gather.N) return "variant dense reads latents only, without a prologue";

@@ -15,8 +15,8 @@ const char *dg_fused_head_refuses(const dg_fused_head *h)
     case DG_EPILOGUE_NORM_DX:
         return h->in.kind == DG_PROLOGUE_NORM && h->in.groups == h->out.groups
                    ? NULL
-                   : "the fused last layer of D computes a norm's gradient only if its prologue applies this norm to "
-                     "the same groups";
+                   : "the fused last layer of D computes the gradient of a norm only if its prologue applies this "
+                     "norm, with the same groups";
     case DG_EPILOGUE_ACT_DX:
     case DG_EPILOGUE_PLAIN: return NULL;
     case DG_EPILOGUE_ACT:

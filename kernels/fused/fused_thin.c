@@ -17,16 +17,17 @@ static const char *fwd_refuses(const dg_fused_conv *f)
     if (g->N && (g->N > a->N || g->H != a->H || g->W != a->W || g->C != a->Ci))
         return "the size of the images differs from the input size of the convolution";
     if (g->N && !dg_gather_is_signed(g))
-        return "variant thin reads images scaled to -1 .. 1, from records without labels";
+        return "variant thin reads only images with values from -1 to 1, in records without labels";
     return NULL;
 }
 
 static const char *dx_refuses(const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu)
 {
     if (f->in.kind == DG_PROLOGUE_NORM_DX) return "variant thin does not read the norm's gradient";
-    if (f->in.kind == DG_PROLOGUE_NORM && f->in.groups != 1) return "variant thin reads a norm of one group";
+    if (f->in.kind == DG_PROLOGUE_NORM && f->in.groups != 1)
+        return "variant thin supports a norm in its prologue only with one group";
     if (f->out.kind == DG_EPILOGUE_STATS || f->out.kind == DG_EPILOGUE_NORM_DX)
-        return "variant thin computes no norm of images in its epilogue";
+        return "variant thin supports neither statistics nor the gradient of a norm in its epilogue";
     if (f->gather.N) return "a data gradient does not read images";
     if (tune->variant->fused == DG_FUSED_THIN_MMA) return NULL;
     const int words = tune->stages * dg_thin_dx_tile_of(&f->conv).words + 2 * f->conv.Co;

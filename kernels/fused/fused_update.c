@@ -176,7 +176,7 @@ const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu)
         if (why) return why;
         const int64_t end = j->offset + (int64_t)j->conv.Co * j->conv.K * j->conv.K * j->conv.Ci;
         if (j->offset < 0 || j->offset % 4 || end % 4 || end > u->adam.n)
-            return "the weights of a job must be a range of the weights of Adam, aligned to four weights";
+            return "each job must update a range of Adam's weights that begins and ends at multiples of four";
         for (int k = 0; k < i; k++)
             if (u->job[k].offset < end && j->offset < u->job[k].offset + (int64_t)u->job[k].conv.Co * u->job[k].conv.K *
                                                                              u->job[k].conv.K * u->job[k].conv.Ci)

@@ -35,7 +35,8 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
      * next LINES bits mark columns. Bit 31 marks a cell outside of all images. */
     static constexpr int LINES = 10;
     static constexpr uint32_t nowhere = 1u << 31;
-    static_assert(piece::side + 2 <= LINES && 2 * LINES < 32, "the bits of rows and columns must fit in a 32-bit mask");
+    static_assert(piece::side + 2 <= LINES && 2 * LINES < 32,
+                  "a 32-bit mask must have a bit for each row and each column");
     static __device__ __forceinline__ uint32_t y_bit(int row) { return 2u << row; }
     static __device__ __forceinline__ uint32_t x_bit(int row, int size)
     {

@@ -34,9 +34,9 @@ template <class E_, bool SMALL> struct dg_dw_wgmma_tile {
     static constexpr int x_items = dg_div_up(values * x_planes, NT), y_items = y_planes * 64 / NT;
     static constexpr int x_units = 4 * x_planes * plane, y_units = y_planes * pitch;
     static_assert(plane >= piece::pairs * lines * line && plane % 8 == 4 && pitch % 8 == 4,
-                  "4 positions of each of 2 planes must be in separate shared memory banks");
+                  "4 positions in each of 2 planes must be in different shared memory banks");
     static_assert(E::warps == 4 && x_planes == 2 && NT % (4 * y_planes) == 0,
-                  "each thread must copy values of one plane only");
+                  "each thread must always copy the same plane of x and the same plane of y");
 
     static __device__ __forceinline__ int x_channel() { return (int)(threadIdx.x % 2) * E::unit; }
     static __device__ __forceinline__ int y_channel() { return dg_unit_plane<y_planes>((int)threadIdx.x) * E::unit; }

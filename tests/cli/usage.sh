@@ -9,7 +9,7 @@ ensure 'the help of a bare "dcgan" is short' [ "$(wc -l < "$dir/.err")" -le 8 ]
 shows '--no-graph' generate --help-all
 shows '--no-graph' help generate --help-all
 exits 0 --help-all
-prints 'convs:' 'gradients of a network and Adam' # values of --fuse
+prints 'convs:' 'gradients of a network with Adam' # values of --fuse
 cp "$dir/.out" "$dir/help-all"
 exits 0 --help
 prints '--help-all' 'Usage: dcgan [train] --data DIR' '--epochs N' 'default dcgan64-paper'

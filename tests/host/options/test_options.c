@@ -204,9 +204,9 @@ static void test_other_commands(void)
     DG_CHECK(!strcmp(o.model, "dcgan32-spectral"));
     accepts("--data cats --norm-d none");
     DG_CHECK(!strcmp(o.model, "dcgan64-paper-nonorm"));
-    refuses("plan dcgan32 --norm-d none", "give MODEL-nonorm");
+    refuses("plan dcgan32 --norm-d none", "give the model MODEL-nonorm");
     refuses("--data cats --norm-d spectral --model models/dcgan32.cfg", "write norm = spectral into the sections of D");
-    refuses("plan dcgan32 --norm-d spectral", "give MODEL-spectral");
+    refuses("plan dcgan32 --norm-d spectral", "give the model MODEL-spectral");
     accepts("--data a/cats.zip");
     DG_CHECK(!strcmp(o.out, "samples/cats-dcgan64-paper"));
     accepts("plan --size 256");

@@ -58,9 +58,9 @@ template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
     static constexpr int cell = DG_MMA_CELL(SMALL, HALVED), phase = DG_MMA_PHASE(SMALL, PIECES, HALVED);
     static constexpr int plane = DG_MMA_PLANE(SMALL, PIECES, HALVED), units = PLANES * plane;
     static_assert(cell >= line * line && (!SMALL || cell % 8 == 4),
-                  "two rows of two 4x4 cells must be in separate shared memory banks");
+                  "one row of each of two 4x4 cells must be in different shared memory banks");
     static_assert(plane % 8 == 4 && (!HALVED || phase % 8 == 2),
-                  "4 values of a row in each of 2 planes must be in separate shared memory banks");
+                  "4 values of a row, in each of 2 planes, must be in different shared memory banks");
 
     static __device__ __forceinline__ int at(unsigned number, unsigned row, unsigned col)
     {
@@ -152,7 +152,7 @@ template <class E, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_pa
     static constexpr bool both = tensors == DG_TWO_TENSORS, any = MAP == DG_TWO_TENSORS && !E::scaled;
     static constexpr bool bent = MAP == (DG_ROUNDED | DG_ONE_TENSOR);
     typedef typename std::conditional<(MAP & DG_ROUNDED) != 0, uint16_t, float>::type V;
-    static_assert(P::PLANES == 2 && NT % 8 == 0, "two threads must load each value, and NT must be a multiple of 8");
+    static_assert(P::PLANES == 2 && NT % 8 == 0, "a patch must have two planes, and NT must be a multiple of 8");
 
     const V *tensor;
     const dg_transfer *place;

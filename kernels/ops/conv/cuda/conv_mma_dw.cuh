@@ -20,7 +20,7 @@ template <class E_, bool SMALL> struct dg_dw_tile {
     static constexpr int x_items = dg_div_up(values * x_planes, NT);
     static constexpr size_t bytes = DG_MMA_DW_BYTES(SMALL);
     static_assert(NT == 8 * 32 && NT % (4 * y_planes) == 0 && NT % (4 * x_planes) == 0 && values % 4 == 0,
-                  "each warp must sum two taps; each thread must copy values of one plane of y and one plane of x");
+                  "each warp must sum two taps, and each thread must always copy the same plane of y and of x");
 
     static __device__ __forceinline__ int x_channel() { return dg_unit_plane<x_planes>((int)threadIdx.x) * E::unit; }
     static __device__ __forceinline__ int y_channel() { return dg_unit_plane<y_planes>((int)threadIdx.x) * E::unit; }

@@ -31,11 +31,10 @@ template <class E_, bool SMALL, int M, int N_, int WN_, int GROUPS, int MAP = DG
     typedef dg_patch<SMALL, PIECES, 2, false> patch;
     typedef dg_patch_loader<E, patch, NT, GROUPS, MAP> loader;
     static constexpr size_t bytes = DG_MMA_BYTES(SMALL, PIECES, false, planes *pitch / 2, GROUPS, NT);
-    static_assert(
-        copied % NT == 0 && NT % (2 * N) == 0,
-        "all threads must copy the same number of 16-byte units, each thread the same channels of all its taps");
+    static_assert(copied % NT == 0 && NT % (2 * N) == 0,
+                  "each thread must copy equally much, and the same channels of each of its taps");
     static_assert((slots & (slots - 1)) == 0 && 4 % GROUPS == 0,
-                  "slots must be a power of two, and GROUPS must divide the 4 taps of a phase");
+                  "NT / (2 * N) must be a power of two, and GROUPS must be 1, 2 or 4");
 };
 
 /* Returns the distance, in taps, from the tap of weight slot `slot` to tap (3, 3). */

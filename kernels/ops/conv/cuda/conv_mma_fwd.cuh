@@ -29,7 +29,7 @@ template <class E_, bool SMALL, int M, int N_, int WN, int GROUPS, int MAP = DG_
     static constexpr size_t bytes = DG_MMA_BYTES(SMALL, PIECES, true, pitch, GROUPS, NT);
     static constexpr int rows = NT < 2 * N ? 2 * N / NT : 1, steps = NT < 2 * N ? 1 : NT / (2 * N);
     static_assert(copied % NT == 0 && (2 * N % NT == 0 || NT % (2 * N) == 0),
-                  "all threads must copy the same number of 16-byte units");
+                  "each thread must copy equally many weights");
     static_assert(GROUPS % stages == 0, "GROUPS must be a multiple of the number of stages");
     static_assert(N % 8 == 0 && WN % 16 == 0, "N must be a multiple of 8 channels, and WN a multiple of 16 channels");
 };

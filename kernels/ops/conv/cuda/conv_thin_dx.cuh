@@ -18,8 +18,7 @@ template <int ROWS_, int COLS_, int IMAGES_, int T_> struct dg_thin_dx {
     static constexpr int line = DG_THIN_DX_LINE(COLS), image_words = (ROWS + 2) * line;
     static constexpr int patch_words = IMAGES * image_words, stage_words = DG_THIN_DX_WORDS(ROWS, COLS, IMAGES);
     static constexpr int border = (ROWS + 2) * (COLS + 2), copies = IMAGES * border, passes = (copies + NT - 1) / NT;
-    static_assert(COLS % 4 == 0 && NT % 32 == 0,
-                  "COLS must be a multiple of four positions, and NT a multiple of a warp");
+    static_assert(COLS % 4 == 0 && NT % 32 == 0, "COLS must be a multiple of 4, and NT a multiple of 32");
     static_assert(T <= 4, "16-byte accesses");
     static __device__ __forceinline__ int at(int col) { return col * 4 + col / 4 * 4; }
 };

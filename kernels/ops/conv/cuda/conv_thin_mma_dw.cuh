@@ -17,7 +17,7 @@ template <int CI> struct dg_thin_mma_dw {
     static constexpr int line = DG_THIN_PATCH_COLS * CI;
     static constexpr int row_taps = DG_THIN_K * CI, plane = DG_THIN_COLS + 16;
     static_assert(warps == 2 * DG_THIN_ROWS && DG_THIN_COLS == 32 && DG_THIN_CHANNELS == 32 && plane / 4 % 8 == 4,
-                  "each row of a tile must have two warps, 32 columns and 32 channels, without bank conflicts");
+                  "a tile must have 32 columns, 32 channels, two warps per row, and a plane without bank conflicts");
     static_assert(DG_THIN_PATCH_ROWS * row_taps * plane * quad::words / 4 <= DG_THIN_DW_WORDS(CI) &&
                       warps / 2 * held * 32 <= DG_THIN_DW_WORDS(CI),
                   "the shared memory of thin must hold the patch, and later the sums");

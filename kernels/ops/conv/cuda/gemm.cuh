@@ -37,7 +37,8 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
                   "DG_TILED_WORDS must be the number of words in shared memory");
     static_assert(TM % 4 == 0 && TN % 4 == 0 && BK % 4 == 0,
                   "TM, TN and BK must be multiples of four for 16-byte copies");
-    static_assert((BM * BK / 4) % NT == 0 && (BN * BK / 4) % NT == 0, "all threads must copy equally many packs");
+    static_assert((BM * BK / 4) % NT == 0 && (BN * BK / 4) % NT == 0,
+                  "each thread must copy equally many packs of four values");
     static_assert(NT % A::packs == 0 && NT % B::packs == 0,
                   "each thread must copy the same columns of each of its rows");
     static_assert(NT % 32 == 0 && (BN / TN) % 8 == 0 && (BM / TM) % 4 == 0,

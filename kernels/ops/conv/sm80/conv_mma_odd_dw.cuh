@@ -24,7 +24,7 @@ template <int K> struct dg_odd_dw_tile {
     static constexpr int y_items = dg_div_up(y_units, NT), x_items = dg_div_up(values * x_planes, NT);
     static constexpr size_t bytes = DG_ODD_DW_BYTES(K);
     static_assert(NT % (4 * y_planes) == 0 && NT % (4 * x_planes) == 0 && values % 4 == 0 && positions % E::k == 0,
-                  "each thread must copy values of one plane of y and of one plane of x");
+                  "each thread must always copy the same plane of y and of x");
 
     static __device__ __forceinline__ int x_channel() { return dg_unit_plane<x_planes>((int)threadIdx.x) * E::unit; }
     static __device__ __forceinline__ int y_channel() { return dg_unit_plane<y_planes>((int)threadIdx.x) * E::unit; }

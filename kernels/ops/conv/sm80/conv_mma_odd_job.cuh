@@ -49,7 +49,7 @@ template <int K_, bool BACK> struct dg_odd_tile {
     static constexpr size_t bytes = DG_ODD_BYTES(K);
     static_assert(
         NT == PIECES * across * 32 && portion % NT == 0 && NT % weights == 0,
-        "a warp must compute 64 x 32 sums; threads must copy equally many units, each always the same channels");
+        "a warp must compute 64 x 32 sums, and each thread copy equally many weights, always of the same channels");
 
     static __host__ __device__ __forceinline__ dg_maps from_maps(const dg_conv_args &a)
     {
