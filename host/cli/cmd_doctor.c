@@ -1,4 +1,5 @@
 /* `dcgan doctor`: detects training problems in a run's log and sample grids (host/doctor). */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,8 +46,10 @@ static dg_err read_config(job *j, const char *run)
     char path[4096];
     struct stat st;
     dg_options o = {.command = DG_CMD_TRAIN};
-    if (snprintf(path, sizeof path, "%s/config.ini", run) >= (int)sizeof path || lstat(path, &st)) return DG_OK;
-    const dg_err e = dg_config_read(path, &o);
+    if (snprintf(path, sizeof path, "%s/config.ini", run) >= (int)sizeof path) return DG_OK;
+    const bool there = lstat(path, &st) == 0;
+    if (!there && errno == ENOENT) return DG_OK;
+    const dg_err e = there ? dg_config_read(path, &o) : dg_fail(DG_IO, "%s: %s", path, strerror(errno));
     const dg_log_row *last = &j->row[j->rows - 1];
     if (!e) j->loss = (dg_loss)o.loss;
     if (!e) j->finished = !o.init && dg_run_is_finished(&o, last->epoch, last->step);
