@@ -157,12 +157,16 @@ static void find_own_stack()
 {
     run->outside_tsan = tsan() ? __tsan_get_current_fiber() : nullptr;
     if (!asan()) return;
-    pthread_attr_t a;
-    void *low;
-    pthread_getattr_np(pthread_self(), &a);
-    pthread_attr_getstack(&a, &low, &run->outside_bytes);
-    pthread_attr_destroy(&a);
+    static thread_local void *low;
+    static thread_local size_t bytes;
+    if (!low) { /* for the main thread, this reads all of /proc/self/maps */
+        pthread_attr_t a;
+        pthread_getattr_np(pthread_self(), &a);
+        pthread_attr_getstack(&a, &low, &bytes);
+        pthread_attr_destroy(&a);
+    }
     run->outside_stack = low;
+    run->outside_bytes = bytes;
 }
 
 void run_grid(const grid &g)
