@@ -187,7 +187,8 @@ typedef struct {
  * logits, the first is the prediction. If a row has a NaN or its largest logit is infinite, its loss is NaN and its
  * prediction wrong.
  * Writes ring[step % DG_RING].value[loss] and .value[right] if ring is not NULL. If label is NULL, only p is written.
- * Shapes: logit (N, C); label (N), 0 to C - 1, or NULL; dlogit, p (N, C), each (N) and ring (DG_RING) may be NULL. */
+ * Shapes: logit, dlogit and p (N, C), label and each (N), ring (DG_RING). Labels are 0 to C - 1. Only logit is
+ * required: the other pointers may be NULL. */
 typedef struct {
     void *dlogit;
     void *p;

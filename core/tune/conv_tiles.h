@@ -44,7 +44,7 @@ enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 enum { DG_MMA_UNIT = 8, DG_MMA_CHUNK = 16 };
 
 /* Tiles of variant mma: X(small, positions per block, channels per block, WN, groups). In dx, positions are counted per
- * phase. In dw, X has the channels of y and of x. A warp computes 64 x WN results. Small tiles are for small maps
+ * phase. For dw: X(channels of y, channels of x). A warp computes 64 x WN results. Small tiles are for small maps
  * (DG_MMA_SMALL). The 16 taps are divided into `groups` groups. */
 #define DG_MMA_FWD_TILES(X)  \
     X(false, 128, 64, 32, 8) \

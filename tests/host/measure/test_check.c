@@ -123,7 +123,7 @@ static void equal_backends_agree(dg_type real)
     DG_CHECK(result.worst < 0.75 && (same || (result.worst > 0 && *result.where)));
     DG_CHECK(dg_check_plan(&m[0].g, &m[1].g, "none", NULL, &result) == DG_FAILED);
 
-    /* both jobs have done one step */
+    /* both jobs are now at step 1 */
     dg_step_state s[2];
     for (int i = 0; i < 2; i++)
         DG_CHECK(m[i].b->get(m[i].b, &s[i], dg_job_memory(&m[i].g, m[i].g.row[DG_ROW_STATE]), sizeof s[i]) == DG_OK);

@@ -47,9 +47,8 @@ template <int K_, bool BACK> struct dg_odd_tile {
     typedef dg_patch_loader<E, patch, NT, groups> loader;
     static constexpr int half = depth * patch::units;
     static constexpr size_t bytes = DG_ODD_BYTES(K);
-    static_assert(
-        NT == PIECES * across * 32 && portion % NT == 0 && NT % weights == 0,
-        "a warp must compute 64 x 32 sums, and each thread copy equally many weights, always of the same channels");
+    static_assert(NT == PIECES * across * 32 && portion % NT == 0 && NT % weights == 0,
+                  "each warp must compute 64 x 32 sums, and all threads must copy the same number of weights");
 
     static __host__ __device__ __forceinline__ dg_maps from_maps(const dg_conv_args &a)
     {
