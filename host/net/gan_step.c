@@ -20,42 +20,6 @@ dg_op *dg_add_noise(dg_job *job, dg_plan *plan, int z, int N, int stream)
     return op;
 }
 
-static dg_augment_args augment_of(const dg_job *job, int N, int order)
-{
-    const dg_model *m = &job->model;
-    return (
-        dg_augment_args){.N = N, .H = m->size, .W = m->size, .C = m->channels, .what = job->o.augment, .order = order};
-}
-
-dg_view dg_add_augment(dg_builder *b, dg_job *job, dg_view images, int N, int order)
-{
-    const dg_model *m = &job->model;
-    if (!job->o.augment) return images;
-    const char *suffix = order ? ".g" : "";
-    const dg_shape shape = {N, m->size, m->size, m->channels};
-    const dg_view seen = {dg_work_row(b, DG_D, shape, "D.x.augmented%s", suffix), 0};
-    dg_op *op = dg_plan_add(b->plan, DG_OP_augment, "D.x.augment%s", suffix);
-    op->u.augment = augment_of(job, N, order);
-    dg_bind(op, "y", seen);
-    dg_bind(op, "x", images);
-    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
-    return seen;
-}
-
-dg_view dg_add_augment_dx(dg_builder *b, dg_job *job, dg_view dy, int N, int order)
-{
-    const dg_model *m = &job->model;
-    if (!job->o.augment) return dy;
-    const dg_shape shape = {N, m->size, m->size, m->channels};
-    const dg_view dx = {dg_work_row(b, DG_D, shape, "D.x.augment.dx"), 0};
-    dg_op *op = dg_plan_add(b->plan, DG_OP_augment_dx, "D.x.augment.dx");
-    op->u.augment = augment_of(job, N, order);
-    dg_bind(op, "dx", dx);
-    dg_bind(op, "dy", dy);
-    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
-    return dx;
-}
-
 static const dg_view nothing = {-1, 0};
 
 static dg_view from(dg_view v, int64_t elements) { return (dg_view){v.row, v.offset + elements}; }
@@ -122,7 +86,7 @@ void dg_gan_step(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     dg_forward(b, &g);
 
     /* logit = torch.cat([D(augment(x)), D(augment(fake.detach()))]) */
-    const dg_view seen = dg_add_augment(b, job, x, 2 * B, 0);
+    const dg_view seen = dg_add_augment(b, job, DG_D, x, 2 * B, 0);
     dg_pass d = {.net = DG_D, .N = 2 * B, .groups = 2, .suffix = "", .in = seen, .target = nothing};
     dg_forward(b, &d);
 
@@ -139,18 +103,18 @@ void dg_gan_step(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     dg_add_update(job, plan, DG_D, DG_BAD_D);
 
     /* logit = D(augment(fake)), with the updated D */
-    const dg_view beside = see_real_again(b, job, seen, B);
-    const dg_view again = dg_add_augment(b, job, fake, B, 1);
+    const dg_view real_again = see_real_again(b, job, seen, B);
+    const dg_view again = dg_add_augment(b, job, DG_D, fake, B, 1);
     d = (dg_pass){.net = DG_D, .N = B, .groups = 1, .order = 1, .suffix = ".g", .in = again, .target = nothing};
     dg_forward(b, &d);
 
     /* loss_g = criterion(logit, 1) */
     dlogit.row = dg_work_row(b, DG_D, (dg_shape){B, 1, 1, 1}, "D.dlogit.g");
-    add_loss(job, plan, &(loss_part){"g", d.out, dlogit, beside, B, true, true, DG_LOSS_G, DG_D_GZ2});
+    add_loss(job, plan, &(loss_part){"g", d.out, dlogit, real_again, B, true, true, DG_LOSS_G, DG_D_GZ2});
 
     /* loss_g.backward(), without D's weight gradients; optimizer_g.step() */
-    const dg_view dx = dg_add_augment_dx(b, job, dg_backward(b, &d, dlogit, DG_WANT_INPUT), B, 1);
-    dg_backward(b, &g, dx, DG_WANT_WEIGHTS);
+    const dg_view dseen = dg_backward(b, &d, dlogit, DG_WANT_INPUT);
+    dg_backward(b, &g, dg_add_augment_dx(b, job, DG_D, dseen, B, 1), DG_WANT_WEIGHTS);
     dg_add_update(job, plan, DG_G, DG_BAD_G);
 
     /* ema_g = d * ema_g + (1 - d) * G's weights, with d = min(decay, step / (step + 10)) */

@@ -9,12 +9,6 @@ enum { DG_G = 0, DG_D = 1 };
 
 dg_op *dg_add_noise(dg_job *job, dg_plan *plan, int z, int N, int stream);
 
-/* Append the augmentation of N images; returns D's input. `order` is the number of the augmentation within the step,
- * from 0. */
-dg_view dg_add_augment(dg_builder *b, dg_job *job, dg_view images, int N, int order);
-
-dg_view dg_add_augment_dx(dg_builder *b, dg_job *job, dg_view dy, int N, int order);
-
 /* Indices into dg_metrics. */
 enum {
     DG_LOSS_D_REAL,

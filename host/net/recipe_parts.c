@@ -95,6 +95,39 @@ dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view image
     return op;
 }
 
+/* A view of N images, and an op of `kind` that writes them. */
+static dg_op *add_augment(dg_builder *b, dg_job *job, int net, dg_op_kind kind, int N, int order, const char *name,
+                          dg_view *out)
+{
+    const dg_model *m = &job->model;
+    *out = (dg_view){dg_work_row(b, net, (dg_shape){N, m->size, m->size, m->channels}, "%s", name), 0};
+    dg_op *op = dg_plan_add(b->plan, kind, "%s", name);
+    op->u.augment =
+        (dg_augment_args){.N = N, .H = m->size, .W = m->size, .C = m->channels, .what = job->o.augment, .order = order};
+    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
+    return op;
+}
+
+dg_view dg_add_augment(dg_builder *b, dg_job *job, int net, dg_view images, int N, int order)
+{
+    dg_view y;
+    if (!job->o.augment) return images;
+    dg_op *op = add_augment(b, job, net, DG_OP_augment, N, order, order ? "D.x.augment.g" : "D.x.augment", &y);
+    dg_bind(op, "y", y);
+    dg_bind(op, "x", images);
+    return y;
+}
+
+dg_view dg_add_augment_dx(dg_builder *b, dg_job *job, int net, dg_view dy, int N, int order)
+{
+    dg_view dx;
+    if (!job->o.augment) return dy;
+    dg_op *op = add_augment(b, job, net, DG_OP_augment_dx, N, order, "D.x.augment.dx", &dx);
+    dg_bind(op, "dx", dx);
+    dg_bind(op, "dy", dy);
+    return dx;
+}
+
 /* A network's weights. `first` has the first arena row of each kind (weights, gradients, moments, averages). `n` counts
  * all values, and `decayed` counts values with weight decay. */
 typedef struct {

@@ -12,6 +12,12 @@ void dg_add_parameters(dg_job *job, dg_builder *b, int net);
 /* Append an op that gathers B images into `images` and, if label.row is not -1, their labels into `label`. */
 dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view images, dg_view label, int B);
 
+/* Append the augmentation of N images for network `net`; returns the augmented images. `order` is the number of the
+ * augmentation within the step, from 0. dg_add_augment_dx appends its gradient. Without --augment they append nothing.
+ */
+dg_view dg_add_augment(dg_builder *b, dg_job *job, int net, dg_view images, int N, int order);
+dg_view dg_add_augment_dx(dg_builder *b, dg_job *job, int net, dg_view dy, int N, int order);
+
 /* Append the optimizer op for all weights of a network. `bad` is the index of the metric that counts non-finite
  * weights. */
 void dg_add_update(dg_job *job, dg_plan *plan, int net, int bad);
