@@ -13,7 +13,6 @@
 #include "host/judge/judge.h"
 #include "host/infer/generator.h"
 #include "host/net/recipe.h"
-#include "core/base/plural.h"
 #include "host/files/made.h"
 
 enum { ROOM = 200, SHOWN = 8 };
@@ -61,21 +60,22 @@ static int join(origin *o, int n)
     return kept;
 }
 
-static void list(char *out, size_t size, const origin *o, int n)
+enum { LIST_BYTES = SHOWN * (ROOM + 20) + 40 };
+
+static void list(char out[LIST_BYTES], const origin *o, int n)
 {
     size_t at = 0;
-    for (int i = 0; i < n && i < SHOWN && at < size; i++)
-        at += (size_t)snprintf(out + at, size - at, "%s%d from %s", i ? "; " : "", o[i].count,
+    for (int i = 0; i < n && i < SHOWN; i++)
+        at += (size_t)snprintf(out + at, LIST_BYTES - at, "%s%d from %s", i ? "; " : "", o[i].count,
                                *o[i].name ? o[i].name : "an unknown checkpoint");
-    if (n > SHOWN && at < size) snprintf(out + at, size - at, "; further checkpoints: %d", n - SHOWN);
+    if (n > SHOWN) snprintf(out + at, LIST_BYTES - at, "; further checkpoints: %d", n - SHOWN);
 }
 
 /* Returns DG_DATA if the images have several origins. With `force`, several origins only cause a warning. Images
  * of unknown origin count as one origin. */
 static dg_err check_origins(const char *dir, const dg_dataset *d, bool force)
 {
-    char all[SHOWN * (ROOM + 20) + 40];
-    if (!d->count) return DG_OK;
+    char all[LIST_BYTES];
     const int folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) return dg_fail(DG_IO, "%s: cannot open: %s", dir, strerror(errno));
     origin *o = malloc((size_t)d->count * sizeof *o);
@@ -86,15 +86,15 @@ static dg_err check_origins(const char *dir, const dg_dataset *d, bool force)
     close(folder);
     if (!o) return dg_fail(DG_DEVICE, "out of memory for %d images", d->count);
     const int n = join(o, d->count);
-    list(all, sizeof all, o, n);
+    list(all, o, n);
     free(o);
     if (n < 2) return DG_OK;
     if (!force)
         return dg_fail(
             DG_DATA,
             DG_MSG("mixed-origins",
-                   "%s: mixes %d image%s from %d checkpoints: %s; use one folder per checkpoint, or add {force}"),
-            dir, d->count, dg_s(d->count), n, all);
+                   "%s: mixes %d images from %d checkpoints: %s; use one folder per checkpoint, or add {force}"),
+            dir, d->count, n, all);
     dg_warn(DG_MSG("metrics-of-mixture", "the metrics are those of samples of several checkpoints together: %s has %s"),
             dir, all);
     return DG_OK;

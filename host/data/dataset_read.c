@@ -24,8 +24,7 @@ bool dg_try_again(dg_lost *lost, int error, int tries)
 
 static dg_err refused(int error)
 {
-    if (error == EMFILE || error == ENFILE || error == ENOMEM)
-        return dg_fail(DG_DEVICE, "cannot open any more files: %s", strerror(error));
+    if (dg_errno_kind(error) == DG_DEVICE) return dg_fail(DG_DEVICE, "cannot open any more files: %s", strerror(error));
     if (error == ENOENT) return dg_fail(DG_IO, "vanished");
     return dg_fail(DG_IO, "cannot be read: %s", strerror(error));
 }

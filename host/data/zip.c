@@ -2,6 +2,7 @@
 #include "host/data/zip.h"
 #include "core/base/file_io.h"
 #include "core/base/plural.h"
+#include "host/data/dataset_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +14,8 @@
 
 static dg_err refused(const char *path, const char *what)
 {
-    const bool process = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
-    return dg_fail(process ? DG_DEVICE : DG_IO, "%s: cannot be %s: %s", path, what, strerror(errno));
+    return dg_fail(dg_errno_kind(errno) == DG_DEVICE ? DG_DEVICE : DG_IO, "%s: cannot be %s: %s", path, what,
+                   strerror(errno));
 }
 
 static dg_err open_regular(const char *path, int *fd, struct stat *s)
@@ -69,8 +70,6 @@ struct dg_zip {
 static zip_int64_t read_some(dg_zip *z, void *to, uint64_t n)
 {
     if (z->at >= z->bytes) return 0;
-    if (n > z->bytes - z->at) n = z->bytes - z->at;
-    if (n > 1 << 30) n = 1 << 30;
     ssize_t got;
     do got = pread(z->fd, to, (size_t)n, (off_t)z->at);
     while (got < 0 && errno == EINTR);
@@ -113,9 +112,7 @@ static zip_int64_t serve(void *state, void *data, zip_uint64_t n, zip_source_cmd
     case ZIP_SOURCE_TELL: return (zip_int64_t)z->at;
     case ZIP_SOURCE_STAT: return describe(z, data);
     case ZIP_SOURCE_ERROR: return zip_error_to_data(&z->error, data, n);
-    case ZIP_SOURCE_CLOSE:
-    case ZIP_SOURCE_FREE: return 0;
-    default: zip_error_set(&z->error, ZIP_ER_OPNOTSUPP, 0); return -1;
+    default: return 0; /* ZIP_SOURCE_CLOSE, ZIP_SOURCE_FREE; libzip sends no unsupported command */
     }
 }
 
@@ -123,12 +120,10 @@ static zip_int64_t serve(void *state, void *data, zip_uint64_t n, zip_source_cmd
  * does not report ENOMEM. */
 static dg_err failed(const dg_zip *z, zip_error_t *error)
 {
-    if (z->failed == ENOMEM || (!z->failed && errno == ENOMEM))
-        return dg_fail(DG_DEVICE, "no memory to read the zip file");
+    if ((z->failed ? z->failed : errno) == ENOMEM) return dg_fail(DG_DEVICE, "no memory to read the zip file");
     if (z->failed < 0) return dg_fail(DG_IO, "the zip file became shorter while it was read");
     if (z->failed) return dg_fail(DG_IO, "the zip file cannot be read: %s", strerror(z->failed));
     switch (zip_error_code_zip(error)) {
-    case ZIP_ER_MEMORY: return dg_fail(DG_DEVICE, "no memory to unpack the zip file");
     case ZIP_ER_NOPASSWD:
     case ZIP_ER_WRONGPASSWD:
     case ZIP_ER_ENCRNOTSUPP: return dg_fail(DG_DATA, "has a password: unzip the file and give the folder");
@@ -162,7 +157,8 @@ static dg_err no_memory(void) { return dg_fail(DG_DEVICE, "no memory for the lis
 
 static dg_err limit(const zip_stat_t *s, uint64_t bytes, uint64_t *packed, uint64_t *unpacked)
 {
-    const uint64_t out_most = bytes < ALL_MOST / RATIO_MOST ? RATIO_MOST * bytes + RATIO_FREE : ALL_MOST;
+    const uint64_t counted = bytes < ALL_MOST / RATIO_MOST ? bytes : ALL_MOST / RATIO_MOST;
+    const uint64_t out_most = RATIO_MOST * counted + RATIO_FREE;
     if (s->comp_size > bytes - *packed)
         return dg_fail(DG_DATA, "the entries need more than the %llu bytes of the zip file (damaged or overlapping)",
                        (unsigned long long)bytes);
@@ -179,25 +175,17 @@ static dg_err limit(const zip_stat_t *s, uint64_t bytes, uint64_t *packed, uint6
 
 static dg_err take(dg_zip *z, uint64_t i, uint64_t *packed, uint64_t *unpacked)
 {
-    static const zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE;
     char inside[NAME_MOST];
     zip_stat_t s;
     errno = 0;
-    const char *name = zip_get_name(z->zip, i, ZIP_FL_ENC_RAW);
-    if (!name || zip_stat_index(z->zip, i, 0, &s)) {
-        zip_error_t *error = zip_get_error(z->zip);
-        if (zip_error_code_zip(error) == ZIP_ER_MEMORY || z->failed || errno == ENOMEM) return failed(z, error);
-        z->left_out++;
-        return DG_OK;
-    }
-    if ((s.valid & needed) != needed) return z->left_out++, DG_OK;
+    if (zip_stat_index(z->zip, i, ZIP_FL_ENC_RAW, &s)) return failed(z, zip_get_error(z->zip));
     const dg_err e = limit(&s, z->bytes, packed, unpacked);
     if (e) return e;
-    const bool good = stays_inside(name, inside);
-    if (good && name[strlen(name) - 1] == '/') return DG_OK;
+    const bool good = stays_inside(s.name, inside);
+    if (good && s.name[strlen(s.name) - 1] == '/') return DG_OK;
     if (!good) return z->left_out++, DG_OK;
     dg_zip_file *f = z->file + z->files;
-    *f = (dg_zip_file){strdup(inside), i, s.size, s.valid & ZIP_STAT_MTIME ? (int64_t)s.mtime : 0};
+    *f = (dg_zip_file){strdup(inside), i, s.size, (int64_t)s.mtime};
     if (!f->name) return no_memory();
     z->files++;
     return DG_OK;
@@ -214,7 +202,7 @@ static int by_name_alone(const void *name, const void *file) { return strcmp(nam
 
 const dg_zip_file *dg_zip_find(const dg_zip *z, const char *name)
 {
-    return z->files ? bsearch(name, z->file, (size_t)z->files, sizeof *z->file, by_name_alone) : NULL;
+    return bsearch(name, z->file, (size_t)z->files, sizeof *z->file, by_name_alone);
 }
 
 static bool below_a_file(const dg_zip *z, const char *name)
@@ -233,7 +221,7 @@ static bool below_a_file(const dg_zip *z, const char *name)
 static void drop_doubles(dg_zip *z)
 {
     long n = 0;
-    if (z->files) qsort(z->file, (size_t)z->files, sizeof *z->file, by_name);
+    qsort(z->file, (size_t)z->files, sizeof *z->file, by_name);
     for (long i = 0; i < z->files; i++) {
         if (n && !strcmp(z->file[n - 1].name, z->file[i].name)) free(z->file[i].name);
         else z->file[n++] = z->file[i];

@@ -39,8 +39,13 @@ awk '/^nearest real image/ { rows++; nearest = $(NF - 2) } END { exit !(rows == 
 fact $? "the dataset is a copy of itself: $(cat "$dir/.out")"
 
 exits 0 generate "$dir/gan" -n 40 --out "$dir/made" -q
+for whole in "$dir"/three/checker/*; do head -c 60 "$whole" > "$dir/made/cut.png"; done
+echo letter > "$dir/made/letter.txt"
 exits 0 eval "$dir/made" --data "$dir/three" --classifier "$dir/eyes"
 prints '40 samples compared with 40 of the 600 images' # without the grid
+[ "$(grep -c 'was skipped' "$dir/.err")" -eq 1 ]
+fact $? "only a bad image should be named: $(cat "$dir/.err")"
+stderr_has 'made/cut.png was skipped'
 
 # refused
 refuses 2 no-real-images eval "$dir/gan"
@@ -49,7 +54,11 @@ refuses 2 discriminator-unknown eval "$dir/three" --data "$dir/three" --two-samp
 refuses 2 'image-size-differs 32 x 32 x 3' eval "$dir/gan" --data "$dir/three" --two-sample --model dcgan32
 refuses 2 not-a-classifier eval "$dir/gan" --data "$dir/three" --classifier "$dir/gan"
 refuses 2 no-images eval "$dir/eyes" --data "$dir/three" --two-sample
-refuses 3 'half-too-small 600' eval "$dir/gan" --data "$dir/three" --two-sample -n 301
+refuses 2 'image-size-differs 16 x 16 x 1' eval "$dir/gan" --data "$dir/three" --model dcgan-16x1
+for judged in gan three; do
+    refuses 3 'half-too-small 600' eval "$dir/$judged" --data "$dir/three" --model "$root/tests/gan16.cfg" \
+        --two-sample -n 301
+done
 refuses 3 'count-too-large 40' eval "$dir/made" --data "$dir/three" --classifier "$dir/eyes" -n 60
 refuses 3 too-few-to-judge eval "$dir/gan" --data "$dir/three" --classifier "$dir/eyes" --limit 20
 exits 4 eval "$dir/none" --data "$dir/three" --two-sample

@@ -156,6 +156,14 @@ refuses 3 'mixed-origins 21 from tiny, step 16,' eval made16 --data cats --model
 exits 0 eval made16 --data cats --model "$tiny" --force
 says metrics-of-mixture made16 '21 from tiny, step 16,'
 exits 0 eval cats --data cats --model "$tiny" # without origins
+rename() # rename SEED FROM TO: in the texts of the sample of this seed; the texts keep their lengths
+{
+    LC_ALL=C sed "s/$2/$3/" "made16/seed-0$1.png" > changed.png && mv changed.png "made16/seed-0$1.png"
+}
+for seed in 101 102 103 104 105 106 107 108; do rename $seed 'step 16, w' "step 9${seed#10}, w"; done
+rename 109 Origin Orixin # as older versions wrote it: model, step and seed are texts of their own
+refuses 3 'mixed-origins 12 from tiny, step 16,' eval made16 --data cats --model "$tiny"
+says mixed-origins '; 1 from tiny, step 16, seed 1;' '; further checkpoints: 3;'
 # without --out the samples of a later epoch go into another folder
 shows 'run/generated/seed-0000.png to seed-0001.png' generate run -n 2
 cp other/checkpoint.safetensors run/checkpoint.safetensors

@@ -65,7 +65,8 @@ static void test_same_as_folder(void)
 
 static void test_names_that_lead_out(void)
 {
-    static const char *const odd[] = {"../out.png", "a/../../out.png", "/tmp/dcgan-out.png", "a/..", "a/0.png/x.png"};
+    static const char *const odd[] = {"../out.png", "a/../../out.png", "/tmp/dcgan-out.png",
+                                      "a/..",       "a/0.png/x.png",   "./2.png"};
     dg_dataset_options o = options();
     dg_dataset d;
     static char long_name[4200];
@@ -81,6 +82,46 @@ static void test_names_that_lead_out(void)
         if (!e) dg_dataset_free(&d);
         DG_CHECKF(access(at("out.png"), F_OK) && access("/tmp/dcgan-out.png", F_OK) && !files_in(inside), "%s", odd[i]);
     }
+}
+
+/* With a limit, the images of a zip file with train and test folders are the first of both, as of a folder. */
+static void test_parts(void)
+{
+    static const char *const name[] = {"train/0.png", "train/1.png", "test/2.png", "test/3.png"};
+    dg_dataset d, z;
+    dg_dataset_options o = options();
+    int code;
+    zip_t *packed = zip_open(at("parts.zip"), ZIP_CREATE, &code);
+    blob b[4];
+    mkdir(at("parts"), 0700), mkdir(at("parts/train"), 0700), mkdir(at("parts/test"), 0700);
+    for (int i = 0; i < 4; i++) {
+        b[i] = png_noise(8, 8, (uint32_t)i);
+        add(packed, name[i], &b[i]);
+        DG_CHECK(!blob_save(&b[i], at(temp_text("parts/%s", name[i]))));
+    }
+    DG_CHECK(!zip_close(packed));
+    for (int i = 0; i < 4; i++) blob_free(&b[i]);
+    o.limit = 3;
+    o.dir = at("parts");
+    if (!loads(&o, &d)) return;
+    o.dir = at("parts.zip");
+    LOADS(&o, z, z.count == 3 && z.train == d.train && z.fingerprint == d.fingerprint);
+    dg_dataset_free(&d);
+}
+
+/* The zip file becomes shorter after it was opened. */
+static void test_changes(void)
+{
+    dg_zip *z;
+    uint8_t got[8192];
+    int error;
+    make(at("later.zip"), NULL);
+    if (!DG_CHECK(!dg_zip_open(at("later.zip"), &z))) return;
+    const dg_zip_file *one = dg_zip_find(z, "2.png");
+    DG_CHECK(one && one->bytes <= sizeof got && dg_zip_read(z, one, got, (size_t)one->bytes, &error) == DG_OK);
+    DG_CHECK(!truncate(at("later.zip"), 9) && dg_zip_read(z, one, got, (size_t)one->bytes, &error) == DG_IO);
+    DG_CHECKF(error == -1 && strstr(dg_message(), "became shorter"), "%d %s", error, dg_message());
+    dg_zip_close(z);
 }
 
 /* A truncated or changed zip file gives a dataset or an error, and leaves no file. */
@@ -182,7 +223,8 @@ static void make_folder(void)
     setenv("TMPDIR", inside, 1);
 }
 
-DG_TESTS(make_folder, test_same_as_folder, test_names_that_lead_out, test_damage, test_limits, test_depth, end)
+DG_TESTS(make_folder, test_same_as_folder, test_names_that_lead_out, test_parts, test_changes, test_damage, test_limits,
+         test_depth, end)
 #else
 int main(void)
 {
