@@ -127,8 +127,8 @@ static dg_err check(side s[2], const dg_options *o, const images *p, dg_check_re
         e = begin_step(s, o, 1, p->set.count - p->last_batch);
         if (!e) e = dg_check_plan(a, b, "train-short", to, result);
     }
-    const char *last = a->recipe->sample ? "sample" : a->recipe->labels ? "test" : NULL;
-    if (e || !last) return e;
+    const char *last = a->recipe->sample ? "sample" : "test";
+    if (e) return e;
     if (to) printf("%d images of plan %s:\n", a->recipe->labels ? a->o.tested : SAMPLES, last);
     e = a->recipe->sample ? put_input(a, o->seed) : put_test(a, p);
     if (!e) e = dg_check_plan(a, b, last, to, result);

@@ -179,6 +179,8 @@ static const row rows[] = {
     {.line = "eval run --data many", .stride = 12},
     {.line = "replay oracle --steps 1"},
     {.line = "check tiny.cfg --batch 3", .stride = 30},
+    {.line = "check penalty.cfg --batch 2 -q"},
+    {.line = "check dropout.cfg --batch 2"},
     {.line = "bench tiny.cfg --batch 4 --repeats 1", .stride = 80},
     {.line = "profile tiny.cfg --batch 4 --repeats 1", .stride = 80},
     {.line = "tune tiny.cfg --batch 2 --repeats 3 --out out", .stride = 50, .for_good = true},
@@ -344,6 +346,7 @@ int main(void)
     }
     temp_make("lost-device");
     temp_copy("tests/tiny.cfg", "tiny.cfg");
+    temp_copy("tests/penalty.cfg", "penalty.cfg");
     temp_copy("tests/oracles/adagrad-dropout.cfg", "dropout.cfg");
     temp_copy("tests/golden/oracle16.safetensors", "oracle");
     if (chdir(temp_dir) || setenv("DCGAN_DEVICE", "cuda", 1) || setenv("DCGAN_THREADS", "1", 1)) return 1;

@@ -1,10 +1,12 @@
 /* Tests the lockstep check, which runs two CPU backends op by op. If an element of a result is wrong or NaN, the
  * check must stop at this op and name the element. */
+#include "failing.h"
+
 #include "host/measure/check.h"
 #include "kernels/ops/conv/variants.h"
 #include "machine.h"
 
-enum { ROWS = 9, BATCH = 5, SIZE = 16 };
+enum { ROWS = 9, BATCH = 5, SIDE = 16, FAILURES = 100 };
 
 static const dg_step_state state = {.seed = 3, .lr = {2e-4, 1e-3}};
 static dg_model model;
@@ -13,7 +15,7 @@ static machine m[2];
 static bool up(machine *x, dg_cpu_options cpu)
 {
     const dg_job_options training = machine_training(BATCH, ROWS - BATCH, 4, ROWS);
-    uint8_t pixels[ROWS * SIZE * SIZE * 3];
+    uint8_t pixels[ROWS * SIDE * SIDE * 3];
     machine_pixels(pixels, sizeof pixels);
     memset(x, 0, sizeof *x);
     x->m = model;
@@ -108,6 +110,20 @@ static dg_err run_nothing(dg_backend *b, const dg_op *op, double *ms)
     return op->kind == DG_OP_advance ? DG_OK : wrong.run_op(b, op, ms);
 }
 
+/* Each of the first allocations fails once. */
+static void memory_runs_out(void)
+{
+#if DG_FAILING
+    dg_check_result result = {.ops = 0};
+    for (long k = 1; k <= FAILURES; k++) {
+        DG_CHECK(dg_job_put_state(&m[0].g, &state) == DG_OK);
+        arm(MEMORY, k, false);
+        const dg_err e = dg_check_plan(&m[0].g, &m[1].g, "train", NULL, &result);
+        DG_CHECKF(disarm() && e == DG_DEVICE && strstr(dg_message(), "out of memory"), "allocation %ld: %d", k, (int)e);
+    }
+#endif
+}
+
 static void equal_backends_agree(dg_type real)
 {
     const dg_cpu_options reference = {.threads = 1, .real = real, .conv = &dg_conv_variant_direct, .isa = "base"};
@@ -136,6 +152,7 @@ static void equal_backends_agree(dg_type real)
         DG_CHECK(dg_check_plan(&m[0].g, &m[1].g, "train", NULL, &result) == DG_FAILED);
         DG_CHECK(strstr(dg_message(), "advance") == dg_message());
         m[1].b->run_op = wrong.run_op;
+        memory_runs_out();
     }
     machine_down(&m[0]);
     machine_down(&m[1]);
@@ -146,25 +163,32 @@ static void penalty_identity(void)
 {
     static machine x;
     static char text[DG_MODEL_TEXT_MAX], none[DG_MODEL_TEXT_MAX];
-    uint8_t pixels[ROWS * SIZE * SIZE * 3];
+    uint8_t pixels[ROWS * SIDE * SIDE * 3];
     dg_job_options o = machine_training(BATCH, ROWS - BATCH, 4, ROWS);
     double worst;
     o.r1 = 1, o.apart = true;
     machine_pixels(pixels, sizeof pixels);
     for (int k = 0; k < 2; k++) {
         memset(&x, 0, sizeof x);
-        if (!DG_CHECK(!dg_model_stock(text, "tiny", SIZE, 3, 10, 5, 3) &&
+        if (!DG_CHECK(!dg_model_stock(text, "tiny", SIDE, 3, 10, 5, 3) &&
                       !dg_model_norm_d(text, "tiny", DG_NORM_NONE, none) && !dg_model_parse(none, "tiny", &x.m)))
             return;
         const dg_cpu_options cpu = {.threads = 2, .real = k ? DG_F64 : DG_F32};
         if (!machine_begin(&x, &cpu, &o, pixels, 7)) return;
         DG_CHECK(!dg_job_put_state(&x.g, &state) && !dg_job_step(&x.g, BATCH));
         DG_CHECKF(!dg_check_penalty(&x.g, DG_PLAN_TRAIN, &worst) && worst > 0, "%s", dg_message());
+#if DG_FAILING
+        arm(MEMORY, 1, false);
+        DG_CHECKF(dg_check_penalty(&x.g, DG_PLAN_TRAIN, &worst) == DG_DEVICE && disarm(), "%s", dg_message());
+#endif
         void *squares = dg_job_memory(&x.g, x.g.squares[DG_PLAN_TRAIN]);
         if (k) ((double *)squares)[2 * BATCH - 1] *= 1 + 1e-11;
         else ((float *)squares)[2 * BATCH - 1] *= 1.001f;
         DG_CHECK(dg_check_penalty(&x.g, DG_PLAN_TRAIN, &worst) == DG_FAILED);
         DG_CHECKF(strstr(dg_message(), "squared norm"), "%s", dg_message());
+        if (k) ((double *)squares)[2 * BATCH - 1] = (double)NAN;
+        else ((float *)squares)[2 * BATCH - 1] = NAN;
+        DG_CHECK(dg_check_penalty(&x.g, DG_PLAN_TRAIN, &worst) == DG_FAILED && isinf(worst));
         machine_down(&x);
     }
 }
@@ -173,7 +197,7 @@ int main(void)
 {
     penalty_identity();
     static char text[DG_MODEL_TEXT_MAX];
-    dg_err e = dg_model_stock(text, "tiny", SIZE, 3, 10, 5, 3);
+    dg_err e = dg_model_stock(text, "tiny", SIDE, 3, 10, 5, 3);
     if (!e) e = dg_model_parse(text, "tiny", &model);
     if (!DG_WORKS(e)) return dg_test_report();
     equal_backends_agree(DG_F32);
