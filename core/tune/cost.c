@@ -6,8 +6,7 @@
 
 static double issued(double warps, const dg_machine *m)
 {
-    const int n = (int)floor(warps + 0.5);
-    return m->costs.issued[n < 1 ? 0 : n > 4 ? 3 : n - 1];
+    return m->costs.issued[(int)fmin(fmax(floor(warps + 0.5), 1), 4) - 1];
 }
 
 /* Returns the number of leading words that two names of block kinds have in common, plus 100 for equal names. */

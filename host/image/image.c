@@ -61,9 +61,8 @@ dg_kind dg_image_kind(const void *data, size_t bytes)
     case BMP: return DG_KIND_BMP;
     case GIF: return DG_KIND_GIF;
     case WEBP: return dg_webp_alpha(data, bytes) ? DG_KIND_WEBP_ALPHA : DG_KIND_WEBP;
-    case NEITHER: break;
+    default: return DG_KIND_UNKNOWN;
     }
-    return DG_KIND_UNKNOWN;
 }
 
 const char *dg_did_name(dg_did d)
@@ -114,9 +113,8 @@ static dg_err decode(const uint8_t *data, size_t bytes, dg_row_sink *to)
     case BMP: return dg_bmp_pixels(data, bytes, to);
     case GIF: return dg_gif_pixels(data, bytes, to);
     case WEBP: return dg_webp_pixels(data, bytes, to);
-    case NEITHER: break;
+    default: return dg_fail(DG_DATA, "%s", reason);
     }
-    return dg_fail(DG_DATA, "%s", reason);
 }
 
 static dg_err decode_to(const void *data, size_t bytes, dg_row_sink *to)

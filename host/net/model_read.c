@@ -157,7 +157,8 @@ bool dg_model_name_classes(const char *name, int classes, char out[64])
 {
     bool builtin = false;
     for (int i = 0; dg_model_files[i].name; i++) builtin |= !strcmp(name, dg_model_files[i].name);
-    return builtin && access(name, F_OK) != 0 && snprintf(out, 64, "%s-%dclasses", name, classes) < 64;
+    snprintf(out, 64, "%s-%dclasses", name, classes); /* the names of builtin models are short */
+    return builtin && access(name, F_OK) != 0;
 }
 
 static dg_err read_named(const char *name, dg_model *out, bool *known)

@@ -114,6 +114,6 @@ dg_err dg_model_reclassed(const char *model, const char *name, int classes, char
         if (mine) put(&t, mine, strlen(mine));
         else put(&t, line, (size_t)(next - line));
     }
-    if (!classifies || !last) return dg_fail(DG_USAGE, "model %s: -Nclasses needs a classifier", name);
+    if (!classifies) return dg_fail(DG_USAGE, "model %s: -Nclasses needs a classifier", name);
     return t.full ? dg_fail(DG_USAGE, "model %s: the text of the model file is too long", name) : DG_OK;
 }

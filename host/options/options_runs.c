@@ -45,7 +45,7 @@ static void numbered(const char *base, bool last, char *out, size_t size)
     char next[PATH_SIZE];
     snprintf(out, size, "%s", last ? "" : base);
     snprintf(next, sizeof next, "%s", base);
-    for (int i = 2; is_taken(next) && i < 1000000; i++) {
+    for (int i = 2; is_taken(next); i++) {
         if (last) snprintf(out, size, "%s", next);
         snprintf(next, sizeof next, "%.4080s-%d", base, i);
         if (!last) snprintf(out, size, "%s", next);
@@ -176,7 +176,7 @@ bool dg_options_older_run(const dg_options *o, char *out, size_t size)
     if (o->resume || !o->out || dg_option_given(o, "out")) return false;
     default_out(o, base, sizeof base);
     snprintf(out, size, "%s", base);
-    for (int i = 2; is_taken(out) && i < 1000000; i++) {
+    for (int i = 2; is_taken(out); i++) {
         snprintf(next, sizeof next, "%.4080s-%d", base, i);
         if (!strcmp(next, o->out)) return true;
         snprintf(out, size, "%s", next);

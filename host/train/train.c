@@ -25,11 +25,8 @@ static void name_bad_tensor(dg_job *job, char *out, size_t size)
             if (row < 0) continue;
             size_t n = dg_count(job->arena.row[row].shape), bad = 0;
             double *v = malloc(n * sizeof *v);
-            if (!v || dg_job_read(job, t, row, DG_F64, v) != DG_OK) {
-                free(v);
-                return;
-            }
-            for (size_t k = 0; k < n; k++) bad += isfinite(v[k]) ? 0u : 1u;
+            const bool known = v && !dg_job_read(job, t, row, DG_F64, v);
+            for (size_t k = 0; k < n && known; k++) bad += isfinite(v[k]) ? 0u : 1u;
             free(v);
             if (!bad) continue;
             snprintf(out, size, "; first non-finite tensor: %s %s (%zu of %zu values)", pass ? "weights" : "gradient",
@@ -69,7 +66,7 @@ static dg_err bad_numbers(dg_training *r, const char *what)
 
 static void add_measures(const dg_training *r, dg_log_row *row)
 {
-    row->judged = r->judged.epoch && r->judged.epoch == row->epoch;
+    row->judged = r->judged.epoch == row->epoch;
     memcpy(row->measure, r->judged.measure, sizeof row->measure);
 }
 
@@ -265,10 +262,10 @@ static dg_err save_judged(dg_training *r, uint64_t epoch)
     for (int k = 0; k < r->job.recipe->metrics; k++) row.value[r->job.recipe->metric[k].term[0]] = NAN;
     add_measures(r, &row);
     const double score = dg_best_score(r->job.recipe, &row);
-    if (!e)
-        dg_progress_note(r->progress, "epoch %ju: %s", (uintmax_t)epoch,
-                         dg_critic_text(row.measure, r->critic.floor, line, sizeof line));
-    if (e || !(score > r->best)) return e;
+    if (e) return e;
+    dg_progress_note(r->progress, "epoch %ju: %s", (uintmax_t)epoch,
+                     dg_critic_text(row.measure, r->critic.floor, line, sizeof line));
+    if (!(score > r->best)) return DG_OK;
     if ((e = dg_rundir_check(&r->dir, &removed)) != DG_OK) return e;
     dg_save_best(&r->out, &r->read);
     r->best = score;
@@ -283,7 +280,7 @@ static dg_err save_test(dg_training *r, uint64_t epoch)
     bool removed;
     dg_err e = read_metrics(r, true);
     if (!e && (best || shown)) e = dg_rundir_check(&r->dir, &removed);
-    if (e || (!best && !shown)) return e;
+    if (e) return e;
     if (shown) dg_outputs_failed(&r->out, dg_evaluation_write(&r->tested, &r->data, &r->dir, epoch));
     if (best) dg_save_best(&r->out, &r->read);
     if (best) r->best = r->tested.accuracy;

@@ -29,13 +29,13 @@ static void count(dg_evaluation *v, const int32_t *label, const double *p, const
         loss += each[i];
         right += top == label[i];
     }
-    v->loss = v->n ? loss / v->n : NAN;
-    v->accuracy = v->n ? (double)right / v->n : NAN;
+    v->loss = loss / v->n;
+    v->accuracy = (double)right / v->n;
 }
 
 dg_err dg_evaluate(dg_job *job, const uint8_t *records, const int32_t *label, int n, dg_evaluation *out)
 {
-    const size_t classes = (size_t)dg_job_classes(job), images = (size_t)(n > 0 ? n : 1);
+    const size_t classes = (size_t)dg_job_classes(job), images = (size_t)n;
     *out = (dg_evaluation){.classes = (int)classes, .n = n};
     const bool confused = classes <= DG_CONFUSED_CLASSES;
     out->is = calloc(classes, sizeof *out->is);

@@ -11,15 +11,7 @@ enum { W, GAMMA, BETA, RUNNING_MEAN, RUNNING_VAR, U = W + 1, V };
 /* Indices into dg_layer_pass.saved. PRE: convolution's output; NORMAL: weights / sigma. */
 enum { PRE, MEAN, RSTD, NORMAL = PRE, SIGMA };
 
-static bool batch(const dg_layer *l)
-{
-    switch (l->norm) { /* no default case: the compiler warns of missing norms */
-    case DG_NORM_NONE:
-    case DG_NORM_SPECTRAL: return false;
-    case DG_NORM_BATCH: break;
-    }
-    return true;
-}
+static bool batch(const dg_layer *l) { return l->norm == DG_NORM_BATCH; }
 static bool spectral(const dg_layer *l) { return l->norm == DG_NORM_SPECTRAL; }
 static int bias_of(const dg_layer *l) { return spectral(l) ? V + 1 : W + 1; }
 static bool transposed(const dg_layer *l) { return l->kind == &dg_layer_conv_transpose; }

@@ -178,7 +178,22 @@ static void test_shapes(void)
     DG_CHECK(m.net[DG_G].layer[0].norm == DG_NORM_BATCH && m.net[DG_G].layer[0].start == DG_LAYER_START_OPTION);
     DG_REFUSED(dg_model_read("cnn-mnist-spectral", &m), DG_USAGE, "discriminator");
     DG_REFUSED(dg_model_read("dcgan-65x3-spectral", &m), DG_USAGE, "size 65: must be");
-    DG_CHECK(dg_model_read("-spectral", &m) == DG_USAGE && dg_model_read("dcgan99-spectral", &m) == DG_USAGE);
+    DG_REFUSED(dg_model_read("dcgan64-10classes", &m), DG_USAGE, "needs a classifier");
+    static const char *const unknown[] = {
+        "-spectral",
+        "dcgan99-spectral",
+        "afamilyofmanyletters-28x1",
+        "dcgan-:8x1",
+        "10classes",
+        "-10classes",
+        "cnn-mnist-classes",
+        "cnn-mnist-012classes",
+        "cnn-mnist-123456classes",
+        "cnn-mnist.10classes",
+        "cnn-mnist-1:classes",
+        "cnn-mnist-that-has-a-name-of-more-than-sixty-three-letters-for-ten-10classes"};
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        DG_CHECKF(dg_model_read(unknown[i], &m) == DG_USAGE, "%s: %s", unknown[i], dg_message());
     int sides = 0;
     for (int side = 1; side < 400; side++) {
         char name[40];

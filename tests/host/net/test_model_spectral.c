@@ -44,6 +44,8 @@ static void test_without_a_discriminator(void)
 {
     DG_CHECK(dg_model_norm_d("[model]\nname = a\n[G.1]\n[D]\n", "new", DG_NORM_SPECTRAL, out) == DG_USAGE);
     DG_CHECKF(strstr(dg_message(), "discriminator"), "%s", dg_message());
+    DG_CHECK(dg_model_reclassed("[model]\nname = a\n[G.1]\nfilters = 2\n", "new", 3, out) == DG_USAGE);
+    DG_CHECKF(strstr(dg_message(), "needs a classifier"), "%s", dg_message());
 }
 
 /* The longest text that fits leaves one byte for the NUL. */
@@ -66,6 +68,9 @@ static void test_length(void)
     snprintf(text + DG_MODEL_TEXT_MAX - 12, 12, "\n[D.2]\n");
     DG_CHECK(dg_model_norm_d(text, "new", DG_NORM_SPECTRAL, out) == DG_USAGE &&
              !strcmp(out, "[D.1]\nnorm = spectral\n"));
+    memset(text, 'x', DG_MODEL_TEXT_MAX - 1);
+    memcpy(text, "[C.1]\nfilters = 3\n", 18);
+    DG_CHECK(dg_model_reclassed(text, "new", 1000, out) == DG_USAGE && strstr(dg_message(), "too long"));
 }
 
 DG_TESTS(test_lines, test_none, test_without_a_discriminator, test_length)

@@ -230,8 +230,8 @@ static void test_other_commands(void)
     accepts("batch --data cats --sweep 8-65536");
     DG_CHECK(o.min_batch == 8 && o.max_batch == 65536 && !o.sweep_step);
     accepts("batch --data cats --sweep 1-256:1");
-    static const char *const sweeps[] = {"8",    "8-",    "8-7",    "0-4",  "1-65537", "1-9:",   "1-9:0",
-                                         "-1-9", "1-9:x", "1-9:1x", "1--9", "1-9:-1",  "1-257:1"};
+    static const char *const sweeps[] = {"8",    "8-",    "8-7",    "0-4",  "1-65537", "1-9:",    "1-9:0",
+                                         "-1-9", "1-9:x", "1-9:1x", "1--9", "1-9:-1",  "1-257:1", "1-655379"};
     for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++) {
         char line[80];
         snprintf(line, sizeof line, "batch --data cats --sweep=%s", sweeps[i]);
@@ -241,6 +241,10 @@ static void test_other_commands(void)
     refuses("batch --data cats --sweep 10-5", "--sweep 10-5: not of the form A-B");
     refuses("batch --data cats --sweep 1-5 --rule usage", "--rule: cannot be combined with --sweep");
     refuses("batch --data cats --within 100", "allowed: 0 to below 100");
+    refuses("batch --data cats --max-batch 4 --min-batch 9", "--max-batch 4: less than --min-batch 9");
+    refuses("interpolate run --seeds 1-1001", "too many for an interpolation");
+    refuses("data --synthesize cats --augment color --aug-preview seen.png", "requires --augment and a dataset");
+    refuses("data cats --augment color,colour", "colour");
     accepts("--data cats --batch auto");
     DG_CHECK(o.batch == 0 && strstr(o.resolved, "\nbatch = auto\n") && o.min_batch == 8);
     DG_CHECK(strstr(o.resolved, "\nepochs = auto\n") && strstr(o.resolved, "\nsample-every = auto\n"));
