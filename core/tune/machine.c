@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,5 @@ double dg_busy_foreign(const dg_busy *start)
     dg_busy_start(&now);
     double wall = now.wall - start->wall;
     if (start->busy < 0 || now.busy < 0 || wall < 0.1) return -1;
-    double foreign = (now.busy - start->busy - (now.own - start->own)) / wall;
-    return foreign > 0 ? foreign : 0;
+    return fmax((now.busy - start->busy - (now.own - start->own)) / wall, 0);
 }

@@ -86,7 +86,7 @@ dg_err dg_frechet_from(const dg_normal *x, const double *y, int m, double *out)
     for (size_t k = 0; k < d; k++) apart += (x->mean[k] - mean[k]) * (x->mean[k] - mean[k]);
     const double sum = apart + x->trace + trace(s, d);
     if (!e && isfinite(sum)) e = trace_of_root(x, s, t, w, &both);
-    *out = isfinite(sum) && sum < 2 * both ? 0 : sum - 2 * both;
+    *out = sum < 2 * both ? 0 : sum - 2 * both;
     free(mean);
     return e;
 }

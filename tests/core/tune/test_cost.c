@@ -102,6 +102,12 @@ static void check_by_hand(void)
     narrow.cache_mb = 1, narrow.triad = 1000;
     DG_CHECK(dg_cost_of(&part, 1, 5e8, &narrow, &c) && c.limit == DG_LIMIT_MEMORY);
     DG_NEAR(c.bound_us, 499, 1e-6);
+    /* without a measured clock rate, the peak rate gives it; 2 x 10 x 128 flops per clock are 1 GHz */
+    dg_machine plain = m;
+    plain.arch = 100, plain.cache = 0, plain.costs.ghz = 0, plain.all = 2560;
+    DG_NEAR(cost_of(row->kind, 1000, 3, &plain).bound_us, one * 100 / 4 * 1e-3, 1e-3 * one);
+    plain.units = 0;
+    DG_CHECK(!dg_cost_of(&part, 1, 0, &plain, &c));
     snprintf(part.kind, sizeof part.kind, "fwd wgmma_bf16 64x17 norm>stats");
     DG_CHECK(!dg_cost_of(&part, 1, 0, &m, &c));
     snprintf(part.kind, sizeof part.kind, "fwd");

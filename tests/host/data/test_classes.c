@@ -264,4 +264,13 @@ static void other_folder(void)
     end();
 }
 
-DG_TESTS(class_folders, parts, other_parts, shares, other_folder)
+static void one_class(void)
+{
+    char *cats = "cats";
+    const dg_dataset d = {.classes = 1, .class_name = &cats};
+    DG_CHECK(dg_dataset_check_classes(&d, "dir", "cnn", 1) == DG_OK);
+    DG_CHECK(dg_dataset_check_classes(&d, "dir", "cnn", 3) == DG_DATA);
+    DG_CHECKF(strstr(dg_message(), "dir: has only 1 class, cats; "), "%s", dg_message());
+}
+
+DG_TESTS(one_class, class_folders, parts, other_parts, shares, other_folder)
