@@ -90,6 +90,9 @@ static void check_spread(void)
     /* Fewer points than dimensions are accepted, because the distance needs no inverse. */
     DG_CHECK(!dg_frechet(x, 11, y, POINTS, DIMENSIONS, &d));
     DG_CHECK(isfinite(d) && d > 0);
+    x[5] = (double)INFINITY;
+    DG_CHECK(!dg_frechet(x, POINTS, y, POINTS, DIMENSIONS, &d) && !isfinite(d));
+    DG_CHECK(!dg_frechet(y, POINTS, x, POINTS, DIMENSIONS, &d) && !isfinite(d));
 }
 
 /* For 2 x 2 covariances S and T, the trace of the square root of S T is sqrt(tr(S T) + 2 sqrt(det(S T))). */
