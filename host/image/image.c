@@ -61,8 +61,9 @@ dg_kind dg_image_kind(const void *data, size_t bytes)
     case BMP: return DG_KIND_BMP;
     case GIF: return DG_KIND_GIF;
     case WEBP: return dg_webp_alpha(data, bytes) ? DG_KIND_WEBP_ALPHA : DG_KIND_WEBP;
-    default: return DG_KIND_UNKNOWN;
+    case NEITHER: break;
     }
+    return DG_KIND_UNKNOWN;
 }
 
 const char *dg_did_name(dg_did d)
@@ -113,8 +114,9 @@ static dg_err decode(const uint8_t *data, size_t bytes, dg_row_sink *to)
     case BMP: return dg_bmp_pixels(data, bytes, to);
     case GIF: return dg_gif_pixels(data, bytes, to);
     case WEBP: return dg_webp_pixels(data, bytes, to);
-    default: return dg_fail(DG_DATA, "%s", reason);
+    case NEITHER: break;
     }
+    return dg_fail(DG_DATA, "%s", reason);
 }
 
 static dg_err decode_to(const void *data, size_t bytes, dg_row_sink *to)

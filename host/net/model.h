@@ -10,9 +10,10 @@ enum { DG_MAX_NETS = 4, DG_MAX_LAYERS = 128, DG_TRAIN_MAX = 32, DG_MODEL_TEXT_MA
 
 typedef struct dg_layer_kind dg_layer_kind;
 
-#define DG_NORMS(X) X(NONE, "none") X(BATCH, "batch") X(SPECTRAL, "spectral")
+/* X(name, word in model files, true: uses the statistics of a batch) */
+#define DG_NORMS(X) X(NONE, "none", false) X(BATCH, "batch", true) X(SPECTRAL, "spectral", false)
 typedef enum {
-#define X(NAME, word) DG_NORM_##NAME,
+#define X(NAME, word, batch) DG_NORM_##NAME,
     DG_NORMS(X)
 #undef X
 } dg_norm;

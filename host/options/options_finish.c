@@ -21,7 +21,7 @@ static dg_err check_device(const char *name)
 static dg_err parse_fuse(dg_options *o)
 {
     char names[200] = "";
-    if (dg_fuse_parse(o->fuse, &o->fused)) return DG_OK;
+    if (!o->fuse || dg_fuse_parse(o->fuse, &o->fused)) return DG_OK;
     for (int i = 0; dg_fusion_name(i); i++) {
         const size_t n = strlen(names);
         snprintf(names + n, sizeof names - n, ", %s", dg_fusion_name(i));
@@ -290,6 +290,14 @@ dg_err dg_options_finish(dg_options *o)
             return dg_fail(DG_USAGE, DG_MSG("gif-of-one-run", "--gif %s: more than one run (%d); give one"), o->gif,
                            o->operands);
         return DG_OK;
-    default: return DG_OK;
+    case DG_CMD_PLAN:
+    case DG_CMD_CHECK:
+    case DG_CMD_BENCH:
+    case DG_CMD_PROFILE:
+    case DG_CMD_INFO:
+    case DG_CMD_CLASSIFY:
+    case DG_CMD_DOCTOR:
+    case DG_CMDS: break;
     }
+    return DG_OK;
 }

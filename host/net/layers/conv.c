@@ -11,7 +11,10 @@ enum { W, GAMMA, BETA, RUNNING_MEAN, RUNNING_VAR, U = W + 1, V };
 /* Indices into dg_layer_pass.saved. PRE: convolution's output; NORMAL: weights / sigma. */
 enum { PRE, MEAN, RSTD, NORMAL = PRE, SIGMA };
 
-static bool batch(const dg_layer *l) { return l->norm == DG_NORM_BATCH; }
+#define X(NAME, word, batch) [DG_NORM_##NAME] = batch,
+static const bool of_batch[] = {DG_NORMS(X)};
+#undef X
+static bool batch(const dg_layer *l) { return of_batch[l->norm]; }
 static bool spectral(const dg_layer *l) { return l->norm == DG_NORM_SPECTRAL; }
 static int bias_of(const dg_layer *l) { return spectral(l) ? V + 1 : W + 1; }
 static bool transposed(const dg_layer *l) { return l->kind == &dg_layer_conv_transpose; }
