@@ -4,6 +4,7 @@
 #include "host/data/dataset.h"
 
 #include <omp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <math.h>
 
@@ -14,12 +15,14 @@ dg_err dg_dataset_pixels(const dg_dataset_options *o, long images, uint8_t **out
     double need = (double)images * o->size * o->size * o->channels;
     dg_memory_limit l;
     dg_memory_limit_read(&l);
-    if (need > 0.9 * (double)l.left)
+    if (need > 0.9 * (double)l.left) {
+        char left[64] = ""; /* what the machine's other programs use is not counted */
+        if (l.left < l.all) snprintf(left, sizeof left, ", of which %.1f MB are left", (double)l.left / 1e6);
         return dg_fail(DG_DEVICE,
-                       "%s: %ld images of %d x %d x %d need %.1f MB, but %s has %.1f MB, with %.1f MB free; use "
-                       "{limit} or a smaller model",
-                       o->dir, images, o->size, o->size, o->channels, need / 1e6, l.name, (double)l.all / 1e6,
-                       (double)l.left / 1e6);
+                       "%s: %ld images of %d x %d x %d need %.1f MB of memory, but %s allows %.1f MB%s; use {limit} or "
+                       "a smaller model",
+                       o->dir, images, o->size, o->size, o->channels, need / 1e6, l.name, (double)l.all / 1e6, left);
+    }
     *out = malloc(images ? (size_t)need : 1);
     if (!*out)
         return dg_fail(DG_DEVICE, "%s: no memory for %ld images of %d x %d x %d (%.1f MiB)", o->dir, images, o->size,

@@ -16,8 +16,8 @@
  * `usage` stops if b changed by at most 5 since the last check. If u >= 99%, rule `usage` lowers b by min(d, 10),
  * otherwise it raises b by min(d, 10). The stride d becomes d + 1 if b moves in the direction of the last round,
  * otherwise d becomes 1. Rule `epoch-time` computes r = (t0 - t) / t0, where t is the time per epoch and t0 is t in
- * round 0. Every 5 rounds, rule `epoch-time` stops if r changed by at most 0.05 since the last check. If rule
- * `epoch-time` does not stop, stride d grows by 1 and batch size b by min(d, 10).
+ * round 0. Every 5 rounds, rule `epoch-time` stops if r changed by at most 0.05 since the last check. In
+ * each other round, it raises d by 1, then b by min(d, 10).
  *
  * Rule `sweep` measures every size of a range and chooses no size. */
 #ifndef DG_BATCH_RULE_H

@@ -25,7 +25,8 @@ static row exit_codes[] = {
 };
 
 static row variables[] = {
-    {"DCGAN_NAME", "value of the option --name, for example DCGAN_LR_D for --lr-d"},
+    {"DCGAN_NAME", "value of the option --name, for example DCGAN_LR_D for --lr-d; not for options such as --preset, "
+                   "which are read from the command line only"},
     {"DCGAN_ISA",
      "instruction set of the CPU kernels: base, avx2 or avx512 (default: the best one that the CPU supports)"},
     {"OMP_NUM_THREADS", "number of threads if --threads is 0"},

@@ -12,7 +12,7 @@
 typedef enum {
     DG_PROLOGUE_PLAIN,
     DG_PROLOGUE_NORM,   /* a(gamma (x - mean) rstd + beta), where a(z) = z if z > 0, else factor z */
-    DG_PROLOGUE_NORM_DX /* gamma rstd (x - total0 - (pre - mean) total1), for x stored by DG_EPILOGUE_NORM_DX */
+    DG_PROLOGUE_NORM_DX /* gamma rstd (x - total0 - (pre - mean) total1); DG_EPILOGUE_NORM_DX has stored x */
 } dg_prologue_kind;
 
 typedef struct {

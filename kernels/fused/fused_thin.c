@@ -27,7 +27,8 @@ static const char *dx_refuses(const dg_fused_conv *f, const dg_tune *tune, const
     if (f->in.kind == DG_PROLOGUE_NORM && f->in.groups != 1)
         return "variant thin supports a norm in its prologue only with one group";
     if (f->out.kind == DG_EPILOGUE_STATS || f->out.kind == DG_EPILOGUE_NORM_DX)
-        return "variant thin supports neither statistics nor the gradient of a norm in its epilogue";
+        return "the data gradient of variant thin supports neither statistics nor the gradient of a norm in its "
+               "epilogue";
     if (f->gather.N) return "a data gradient does not read images";
     if (tune->variant->fused == DG_FUSED_THIN_MMA) return NULL;
     const int words = tune->stages * dg_thin_dx_tile_of(&f->conv).words + 2 * f->conv.Co;

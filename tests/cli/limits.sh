@@ -23,6 +23,10 @@ both() { [ $ok -ge 1 ] && [ $refused -ge 1 ]; fact $? "$1: $ok runs and $refused
 threads() { sed -n 's/^device.* \([0-9]*\) threads\{0,1\},.*/\1/p' "$dir/.out"; } # of a dry run
 
 # shellcheck disable=SC3045 # dash and bash have it
+(ulimit -s 400 && exec "$program" "$@" -q) > "$dir/.out" 2> "$dir/.err"
+[ $? -eq 5 ] && grep -qF '[small-stack]' "$dir/.err"
+fact $? "a stack of 400 kB should be refused: $(cat "$dir/.err")"
+# shellcheck disable=SC3045 # dash and bash have it
 within() { (ulimit -v "$1" && shift && exec "$program" "$@"); } # within KB ARGUMENT...
 # Address space that the program needs to start, in KB. A CUDA build is larger; sanitizers need terabytes.
 empty=''

@@ -1,5 +1,6 @@
 /* libFuzzer: tuning files. Writing and reading must not change an accepted tuning file or row. */
 #include "fuzz.h"
+#include "tests/all_ops.h"
 
 #include <stdio.h>
 #include <stdlib.h>

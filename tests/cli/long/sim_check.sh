@@ -40,6 +40,14 @@ for loss in $(losses); do
     [ "$(grep -c 'gradient penalty: squared norms agree' "$dir/.out")" -eq 2 ]
     fact $? 'the penalty should be checked with and without fusion'
 done
+# a short last batch with penalties and fused launches; -q prints three lines
+"$program" data --synthesize "$dir/small" --count 7 --size 16 > "$dir/.out"
+sim lazy 0 check "$dir/own.cfg" --data "$dir/small" --batch 4 --device cuda
+prints 'batch size 3:' 'gradient penalty: squared norms agree' 'launches agree'
+sim lazy 0 check "$dir/own.cfg" --data "$dir/small" --batch 4 --device cuda -q
+prints 'ops agree' 'launches agree'
+[ "$(wc -l < "$dir/.out")" -eq 3 ]
+fact $? "check -q should print three lines: $(head -n 5 "$dir/.out")"
 # spectral norm only in D
 awk '/^\[D\]/ { d = 1 } d { sub(/^norm = batch/, "norm = spectral") } !(d && /^norm = none/)' "$dir/dcgan32-8.cfg" \
     > "$dir/spectral.cfg"

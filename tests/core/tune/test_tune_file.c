@@ -2,6 +2,7 @@
  * Errors name file and line of an invalid row. */
 #include "core/tune/tune_file.h"
 
+#include "all_ops.h"
 #include "tempdir.h"
 #include "test.h"
 #include "core/tune/tune.h"

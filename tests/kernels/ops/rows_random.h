@@ -99,7 +99,7 @@ static const op_row row_dropout = {.variations = DRAWS,
 
 static op_shape noise_shapes[] = {{1}, {2}, {3}, {4}, {5}, {100}, {255}, {257}, {1001}, {6400}};
 
-/* Uses DG_STREAM_NOISE, whose counter is the step, or another random stream, whose counter is first_step. */
+/* The counter of DG_STREAM_NOISE is the step. The counter of other random streams is first_step. */
 static void noise_set(dg_op *op, int variation)
 {
     op_state.seed = draws[variation / 2].seed;
