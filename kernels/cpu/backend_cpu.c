@@ -210,7 +210,7 @@ const dg_cpu_table *dg_cpu_table_of(const dg_backend *b) { return b->run == cpu_
     }
 DECLARE(base)
 static int has_base(void) { return 1; }
-#ifdef DG_HAVE_avx2
+#if defined DG_HAVE_avx2 || defined DG_HAVE_avx512
 DECLARE(avx2)
 static int has_avx2(void)
 {

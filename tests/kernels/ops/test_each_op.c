@@ -4,12 +4,6 @@
  * are names of the ops to test. */
 #include "all_rows.h"
 
-#ifdef __SANITIZE_ADDRESS__
-enum { SANITIZED = 1 }; /* finite differences run the same kernels again, so a sanitizer finds nothing new */
-#else
-enum { SANITIZED = 0 };
-#endif
-
 /* Maximum number of values of an operand, indexed by dg_case_slowness(). */
 static const int64_t most[] = {INT64_MAX, 15000, 1100};
 
@@ -39,7 +33,9 @@ static void check_shape(dg_backend *b, dg_op_kind kind, const int *shape, int va
     const bool any_nan = !r->nan_untested || strcmp(r->nan_untested, "all") != 0;
     if (values >= 8 && values <= 400 && any_nan) op_check_nan(b, r, kind, shape, variation);
     const int differences = r->gradient.variations ? r->gradient.variations : variations_of(r);
-    if (r->gradient.of[0][0] && variation < differences && b->real == DG_F64 && !dg_case_slowness() && !SANITIZED)
+    /* finite differences run the same kernels again, so a sanitizer finds nothing new */
+    const bool fast = !dg_case_slowness() && !DG_TEST_SANITIZED;
+    if (r->gradient.of[0][0] && variation < differences && b->real == DG_F64 && fast)
         op_check_differences(b, r, kind, shape, variation);
 }
 
