@@ -70,6 +70,7 @@ struct dg_zip {
 static zip_int64_t read_some(dg_zip *z, void *to, uint64_t n)
 {
     if (z->at >= z->bytes) return 0;
+    if (n > z->bytes - z->at) n = z->bytes - z->at; /* the file may have grown */
     ssize_t got;
     do got = pread(z->fd, to, (size_t)n, (off_t)z->at);
     while (got < 0 && errno == EINTR);
@@ -112,7 +113,9 @@ static zip_int64_t serve(void *state, void *data, zip_uint64_t n, zip_source_cmd
     case ZIP_SOURCE_TELL: return (zip_int64_t)z->at;
     case ZIP_SOURCE_STAT: return describe(z, data);
     case ZIP_SOURCE_ERROR: return zip_error_to_data(&z->error, data, n);
-    default: return 0; /* ZIP_SOURCE_CLOSE, ZIP_SOURCE_FREE; libzip sends no unsupported command */
+    case ZIP_SOURCE_CLOSE:
+    case ZIP_SOURCE_FREE: return 0;
+    default: zip_error_set(&z->error, ZIP_ER_OPNOTSUPP, 0); return -1;
     }
 }
 
@@ -124,6 +127,7 @@ static dg_err failed(const dg_zip *z, zip_error_t *error)
     if (z->failed < 0) return dg_fail(DG_IO, "the zip file became shorter while it was read");
     if (z->failed) return dg_fail(DG_IO, "the zip file cannot be read: %s", strerror(z->failed));
     switch (zip_error_code_zip(error)) {
+    case ZIP_ER_MEMORY: return dg_fail(DG_DEVICE, "no memory to unpack the zip file");
     case ZIP_ER_NOPASSWD:
     case ZIP_ER_WRONGPASSWD:
     case ZIP_ER_ENCRNOTSUPP: return dg_fail(DG_DATA, "has a password: unzip the file and give the folder");

@@ -108,7 +108,8 @@ for name, make in {
         after.append(torch.cat(p).detach().clone())
     show('update_' + name, torch.stack(after))
 
-print('\n/* GAN losses and their gradients with respect to the logits. Table `golden` of rows_loss.h names each loss. */')
+print('\n/* GAN losses and their gradients with respect to the logits. '
+      'Table `golden` of rows_loss.h names each loss. */')
 logit, other = ((exact(9) * 2).float().double().requires_grad_() for _ in range(2))
 show('gan_logit', logit)
 show('gan_other', other)
