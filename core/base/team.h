@@ -10,8 +10,9 @@ dg_err dg_team_check(int threads);
 /* Returns the number of threads that can run, 1 to `threads`. Warns with the reason if fewer than `threads` can run. */
 int dg_team_fit(int threads);
 
-/* Sets the number of OpenMP threads, before the calling thread starts OpenMP teams. If `given` is positive, returns an
- * error if fewer than `given` threads can run. If `given` is 0, uses as many threads as possible. */
+/* Call this before the calling thread starts OpenMP teams. If `given` is 0, it sets the number of OpenMP threads to as
+ * many as can run. If `given` is positive, it returns an error if fewer than `given` threads (at most OMP_THREAD_LIMIT)
+ * can run. */
 dg_err dg_team_begin(int given);
 
 #endif

@@ -87,7 +87,7 @@ static dg_err divide(network *w, const char *path)
         for (size_t k = 0; k < n; k++) {
             W[k] = (float)((double)W[k] / sigma);
             if (!isfinite(W[k]))
-                return dg_fail(DG_FAILED, "%s: tensor %s: value %zu overflows when divided by sigma = %g", path,
+                return dg_fail(DG_FAILED, "%s: tensor %s: value %zu is not finite after division by sigma = %g", path,
                                t->name, k, sigma);
         }
         memcpy(last, ".weight", sizeof ".weight");

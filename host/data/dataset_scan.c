@@ -205,9 +205,7 @@ static dg_err visit(walk *w, int parent, const struct dirent *entry, char *path,
     const bool folder = error && may_be_folder(entry->d_type, path, error);
     if (error)
         return refused(w, path,
-                       !folder                   ? "cannot be read: "
-                       : entry->d_type == DT_DIR ? "a folder that cannot be opened: "
-                                                 : "a file or folder that cannot be read: ",
+                       folder && entry->d_type == DT_DIR ? "a folder that cannot be opened: " : "cannot be read: ",
                        error, folder);
     if (S_ISREG(st.st_mode)) return add_file(w, path, &st);
     if (S_ISLNK(st.st_mode)) return link_to(w, parent, base, path);

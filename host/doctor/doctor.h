@@ -78,7 +78,8 @@ typedef struct {
 /* True if the rules support this kind of training. */
 bool dg_doctor_knows(const dg_recipe *r);
 
-/* Pass log rows and sample grids in the order of the run. Each finding that begins or ends is passed to `news`. */
+/* Call dg_doctor_row and dg_doctor_grid in the order of the log rows and sample grids of the run. Each finding that
+ * begins or ends is passed to `news`. */
 typedef void dg_doctor_news(void *context, const dg_finding *f);
 void dg_doctor_row(dg_doctor *d, const dg_log_row *row, dg_doctor_news *news, void *context);
 void dg_doctor_grid(dg_doctor *d, const dg_grid_seen *grid);

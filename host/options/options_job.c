@@ -81,8 +81,8 @@ static dg_err parse_schedule(dg_options *o, const char *where)
             return dg_fail(
                 DG_USAGE,
                 DG_MSG("bad-schedule",
-                       "%s: neither cosine nor a list of up to %d pairs of an epoch and a factor above 0 with "
-                       "increasing epochs; for example 30:0.1,40:0.01"),
+                       "%s: neither cosine nor up to %d pairs EPOCH:FACTOR with increasing epochs and factors above 0, "
+                       "for example 30:0.1,40:0.01"),
                 where, DG_SCHEDULE_MAX);
         o->change[o->changes] = (int)epoch;
         o->factor[o->changes++] = factor;

@@ -279,7 +279,7 @@ const dg_option dg_option_table[] = {
     {"network", 0, "NAME", DG_OPT_TEXT, AT(network), NO_RANGE, NULL, NULL, OTHER, X, 0, "network to export: G or D",
      "By default, dcgan exports the generator of a GAN, or the classifier."},
     {"json", 0, NULL, DG_OPT_FLAG, AT(json), NO_RANGE, "no", NULL, OTHER, D | P | N | R | B | Q | F | K | E | O, 0,
-     "print results as JSON", "The page docs/formats.md describes the keys of the JSON output."},
+     "print results as JSON", "The page docs/formats.md describes the JSON output of batch, doctor and eval."},
     {"force", 0, NULL, DG_OPT_FLAG, AT(force), NO_RANGE, "no", NULL, OTHER,
      T | G | I | K | E | D | N | C | U | X | M | L | W, ARGV,
      "also replace input files and files that dcgan did not make",

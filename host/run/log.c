@@ -64,8 +64,8 @@ static dg_err add_text(log_file *f, const char *text, size_t n)
     return DG_OK;
 }
 
-/* After a partial write (full disk), truncate the file and keep the rows for a retry. Only SIGKILL can leave a partial
- * line, which readers ignore. */
+/* After a partial write (full disk), truncate the file and keep the rows for a retry. A killed process or a power
+ * failure can leave a partial line. Readers ignore it. */
 static dg_err flush_file(log_file *f)
 {
     if (f->bytes == 0) return DG_OK;

@@ -1,6 +1,6 @@
 /* The device interface of kernel files: the only header that .cu files include for device features. The compiler is
- * nvcc for GPUs and g++ (C++20) for the simulator in sim/. The simulator runs kernels on the CPU and reports
- * violations of the following rules.
+ * nvcc for GPUs and g++ (C++20) for the simulator in sim/. The simulator runs kernels on the CPU and detects
+ * violations of most of the following rules.
  *
  * Kernels are launched by KLAUNCH(kernel, grid, block, shared_bytes, stream, args...), never by <<<>>>. A template
  * kernel needs parentheses: (kernel<64, 32>). Use KLAUNCH_COOP if the kernel calls GRID_SYNC(). Kernel arguments are

@@ -32,7 +32,8 @@ template <int CI_, bool ROUNDED> struct thin_dx {
     static constexpr int slot = 2 * handed * 32;
     static constexpr int line = ((2 * COLS + 1) * CI + 10) / 4 * 4;
     static_assert(COLS == 16 && CHUNK == 16, "each lane must load four channels at two positions");
-    static_assert(slot >= 2 * line && slot % 4 == 0, "two rows of pixels must fit into the shared memory of the sums");
+    static_assert(slot >= 2 * line && slot % 4 == 0,
+                  "two rows of pixels must fit into the shared memory that holds the sums");
 
     struct values {
         typename std::conditional<ROUNDED, quad, dg_pack<float, 4>>::type of[2];

@@ -211,8 +211,7 @@ static void flat(const kernels *k)
         }
 }
 
-/* Checks that 3x3 filters with stride 1 use Winograd's algorithm for any padding, if most tiles are inside the
- * image. */
+/* Checks which 3x3 convolutions with stride 1 use Winograd's algorithm. */
 static void choice_of_three(const kernels *k)
 {
     const dg_variant *direct = &dg_conv_variant_direct, *winograd = &dg_conv_variant_winograd,
