@@ -2,10 +2,49 @@
 
 #include <string.h>
 
-typedef enum { NEITHER, PNG, JPEG, BMP, GIF, WEBP } format;
+typedef struct {
+    dg_err (*pixels)(const uint8_t *file, size_t bytes, dg_row_sink *to);
+    dg_kind (*kind)(const uint8_t *file, size_t bytes);
+} format;
 
-/* For an unsupported format, *reason becomes advice to the user. */
-static format recognise(const uint8_t *f, size_t bytes, const char **reason)
+static dg_kind png_kind(const uint8_t *file, size_t bytes)
+{
+    dg_image_head h;
+    if (dg_png_walk(file, bytes, &h)) return DG_KIND_UNKNOWN;
+    if (h.palette) return DG_KIND_PNG_PALETTE;
+    return (dg_kind)((h.bits == 16 ? DG_KIND_PNG_GREY_16 : DG_KIND_PNG_GREY) + h.components - 1);
+}
+
+static dg_kind jpeg_kind(const uint8_t *file, size_t bytes)
+{
+    dg_image_head h;
+    if (dg_jpeg_walk(file, bytes, &h)) return DG_KIND_UNKNOWN;
+    return h.components == 1 ? DG_KIND_JPEG_GREY : h.components == 4 ? DG_KIND_JPEG_CMYK : DG_KIND_JPEG_COLOUR;
+}
+
+static dg_kind bmp_kind(const uint8_t *file, size_t bytes)
+{
+    (void)file, (void)bytes;
+    return DG_KIND_BMP;
+}
+
+static dg_kind gif_kind(const uint8_t *file, size_t bytes)
+{
+    (void)file, (void)bytes;
+    return DG_KIND_GIF;
+}
+
+static dg_kind webp_kind(const uint8_t *file, size_t bytes)
+{
+    return dg_webp_alpha(file, bytes) ? DG_KIND_WEBP_ALPHA : DG_KIND_WEBP;
+}
+
+static const format png = {dg_png_pixels, png_kind}, jpeg = {dg_jpeg_pixels, jpeg_kind},
+                    bmp = {dg_bmp_pixels, bmp_kind}, gif = {dg_gif_pixels, gif_kind},
+                    webp = {dg_webp_pixels, webp_kind};
+
+/* Returns NULL for another format. Then *reason becomes advice to the user. */
+static const format *recognise(const uint8_t *f, size_t bytes, const char **reason)
 {
 #define HEIF "a HEIC or AVIF image, not supported; convert it: heif-convert FILE FILE.png"
 #define TIFF "a TIFF image, not supported; convert it: tifftopnm FILE | pnmtopng > FILE.png, or magick FILE FILE.png"
@@ -13,57 +52,44 @@ static format recognise(const uint8_t *f, size_t bytes, const char **reason)
         size_t at;
         const char *magic;
         size_t length;
-        format format;
+        const format *format;
         const char *reason;
     } known[] = {
-        {0, "\x89PNG\r\n\x1a\n", 8, PNG, NULL},
-        {0, "\xff\xd8\xff", 3, JPEG, NULL},
-        {0, "GIF87a", 6, GIF, NULL},
-        {0, "GIF89a", 6, GIF, NULL},
-        {8, "WEBP", 4, WEBP, NULL},
-        {0, "BM", 2, BMP, NULL},
-        {1, "PNG", 3, NEITHER, "PNG: damaged signature"},
-        {0, "II*\0", 4, NEITHER, TIFF},
-        {0, "MM\0*", 4, NEITHER, TIFF},
-        {4, "ftypavif", 8, NEITHER, HEIF},
-        {4, "ftyphei", 7, NEITHER, HEIF},
-        {4, "ftypmif1", 8, NEITHER, HEIF},
-        {0, "\0\5\x16\7", 4, NEITHER, "an Apple resource fork, not an image"},
+        {0, "\x89PNG\r\n\x1a\n", 8, &png, NULL},
+        {0, "\xff\xd8\xff", 3, &jpeg, NULL},
+        {0, "GIF87a", 6, &gif, NULL},
+        {0, "GIF89a", 6, &gif, NULL},
+        {8, "WEBP", 4, &webp, NULL},
+        {0, "BM", 2, &bmp, NULL},
+        {1, "PNG", 3, NULL, "PNG: damaged signature"},
+        {0, "II*\0", 4, NULL, TIFF},
+        {0, "MM\0*", 4, NULL, TIFF},
+        {4, "ftypavif", 8, NULL, HEIF},
+        {4, "ftyphei", 7, NULL, HEIF},
+        {4, "ftypmif1", 8, NULL, HEIF},
+        {0, "\0\5\x16\7", 4, NULL, "an Apple resource fork, not an image"},
     };
     *reason = bytes ? "neither PNG, JPEG, WebP, BMP nor GIF" : "empty file";
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (bytes >= known[i].at + known[i].length && !memcmp(f + known[i].at, known[i].magic, known[i].length)) {
             *reason = known[i].reason;
-            if (known[i].format != BMP || (bytes > 17 && !(f[15] | f[16] | f[17]))) return known[i].format;
+            if (known[i].format != &bmp || (bytes > 17 && !(f[15] | f[16] | f[17]))) return known[i].format;
             *reason = "BMP: damaged header"; /* not BMP, because a text may begin with BM, too */
         }
-    return NEITHER;
+    return NULL;
 }
 
 bool dg_image_known(const void *data, size_t bytes)
 {
     const char *reason;
-    return recognise(data, bytes, &reason) != NEITHER;
+    return recognise(data, bytes, &reason) != NULL;
 }
 
 dg_kind dg_image_kind(const void *data, size_t bytes)
 {
-    dg_image_head h;
     const char *reason;
-    switch (recognise(data, bytes, &reason)) {
-    case PNG:
-        if (dg_png_walk(data, bytes, &h)) return DG_KIND_UNKNOWN;
-        if (h.palette) return DG_KIND_PNG_PALETTE;
-        return (dg_kind)((h.bits == 16 ? DG_KIND_PNG_GREY_16 : DG_KIND_PNG_GREY) + h.components - 1);
-    case JPEG:
-        if (dg_jpeg_walk(data, bytes, &h)) return DG_KIND_UNKNOWN;
-        return h.components == 1 ? DG_KIND_JPEG_GREY : h.components == 4 ? DG_KIND_JPEG_CMYK : DG_KIND_JPEG_COLOUR;
-    case BMP: return DG_KIND_BMP;
-    case GIF: return DG_KIND_GIF;
-    case WEBP: return dg_webp_alpha(data, bytes) ? DG_KIND_WEBP_ALPHA : DG_KIND_WEBP;
-    case NEITHER: break;
-    }
-    return DG_KIND_UNKNOWN;
+    const format *f = recognise(data, bytes, &reason);
+    return f ? f->kind(data, bytes) : DG_KIND_UNKNOWN;
 }
 
 const char *dg_did_name(dg_did d)
@@ -108,15 +134,8 @@ const char *dg_kind_name(dg_kind k)
 static dg_err decode(const uint8_t *data, size_t bytes, dg_row_sink *to)
 {
     const char *reason;
-    switch (recognise(data, bytes, &reason)) {
-    case PNG: return dg_png_pixels(data, bytes, to);
-    case JPEG: return dg_jpeg_pixels(data, bytes, to);
-    case BMP: return dg_bmp_pixels(data, bytes, to);
-    case GIF: return dg_gif_pixels(data, bytes, to);
-    case WEBP: return dg_webp_pixels(data, bytes, to);
-    case NEITHER: break;
-    }
-    return dg_fail(DG_DATA, "%s", reason);
+    const format *f = recognise(data, bytes, &reason);
+    return f ? f->pixels(data, bytes, to) : dg_fail(DG_DATA, "%s", reason);
 }
 
 static dg_err decode_to(const void *data, size_t bytes, dg_row_sink *to)

@@ -130,7 +130,7 @@ dg_err dg_nearest_write(const dg_directory *dir, const char *path, uint64_t epoc
     dg_err e = dg_report_image_read(dir->fd, file, channels == 4, &grid);
     if (e) return e;
     const bool ours = (grid.W - GAP) % (size + GAP) == 0 && (grid.H - GAP) % (size + GAP) == 0 && grid.W > size &&
-                      channels <= grid.C;
+                      grid.H > size;
     if (ours) e = search_all(dir, path, &grid, epoch, pixels, n, size, channels);
     dg_image_free(&grid);
     return e;

@@ -42,6 +42,8 @@ sed 's/^size = 16/size = 18/' "$root/tests/oracles/gan-bilinear.cfg" > "$dir/wro
 refuses 2 'resample-odd [D.4]' plan "$dir/wrong.cfg"
 sed 's/^groups = 2/groups = 3/' "$root/tests/oracles/gan-residual.cfg" > "$dir/wrong.cfg"
 refuses 2 'bad-groups [G.3]' plan "$dir/wrong.cfg"
+sed '/^\[G.3\]/,/^kernel/s/^filters = 4/filters = 5/' "$root/tests/oracles/gan-residual.cfg" > "$dir/wrong.cfg"
+refuses 2 'bad-groups [G.3]' plan "$dir/wrong.cfg"
 sed '/^groups = 2/a stride = 2\npad = 1' "$root/tests/oracles/gan-residual.cfg" > "$dir/wrong.cfg"
 refuses 2 bad-groups plan "$dir/wrong.cfg"
 sed '0,/^act = leaky/s//&\ngain = 0.5/' "$root/models/dcgan32.cfg" > "$dir/wrong.cfg"

@@ -108,6 +108,12 @@ static void check_by_hand(void)
     DG_NEAR(cost_of(row->kind, 1000, 3, &plain).bound_us, one * 100 / 4 * 1e-3, 1e-3 * one);
     plain.units = 0;
     DG_CHECK(!dg_cost_of(&part, 1, 0, &plain, &c));
+    /* a multiprocessor of arch 75 has 1024 threads: 4 of 5 blocks */
+    dg_machine small = m;
+    small.arch = 75;
+    const dg_counted wide = {.threads = 256, .resident = 5, .longest = {300, 20}};
+    DG_NEAR(dg_block_ns(&wide, 5, &m), 5 * 400 / 4 / 0.5, 1e-9);
+    DG_NEAR(dg_block_ns(&wide, 5, &small), 4 * 400 / 4 / 0.5, 1e-9);
     snprintf(part.kind, sizeof part.kind, "fwd wgmma_bf16 64x17 norm>stats");
     DG_CHECK(!dg_cost_of(&part, 1, 0, &m, &c));
     snprintf(part.kind, sizeof part.kind, "fwd");

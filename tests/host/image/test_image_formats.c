@@ -279,6 +279,14 @@ static void does_others(void)
     b.bytes--; /* removes the end mark */
     blob_put(&b, more.data + head, more.bytes - head);
     does(b, 1u << DG_DID_ALPHA | 1u << DG_DID_FRAME, "GIF of two frames");
+    /* damage after the first frame is ignored */
+    static const char *const tail[] = {"!", "!\xfe\5ab", "!\xfe\1a"};
+    for (size_t i = 0; i < sizeof tail / sizeof *tail; i++) {
+        b = gif(false, 0);
+        b.bytes--; /* without the end mark */
+        blob_put(&b, tail[i], strlen(tail[i]));
+        does(b, 1u << DG_DID_ALPHA, "GIF with a damaged end");
+    }
     blob_free(&more);
 #ifdef HAVE_WEBP
     does(webp(true, true), 1u << DG_DID_ALPHA, "WebP with alpha");

@@ -287,6 +287,14 @@ static void nearest_is_found(int size, int channels)
     unlink(path);
     DG_CHECK(dg_nearest_write(&at, d.path, 12, pixels, 2, size - 1, channels) == DG_OK);
     DG_CHECK(!dg_rundir_has(&d, "nearest.png"));
+    /* nor if an image of another size has the name of the grid */
+    const int other[][2] = {{2, 2}, {2, size + 4}, {size + 4, 2}, {size + 4, size + 5}, {size + 5, size + 4}};
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        const dg_image odd = {other[i][0], other[i][1], channels, pixels};
+        DG_CHECK(dg_png_write(dg_rundir_file(&d, path, "epoch-0012.png"), &odd, NULL, 0) == DG_OK);
+        DG_WORKS(dg_nearest_write(&at, d.path, 12, pixels, 2, size, channels));
+        DG_CHECKF(!dg_rundir_has(&d, "nearest.png"), "%d x %d", odd.W, odd.H);
+    }
     dg_image_free(&im);
     dg_image_free(&is);
     dg_image_free(&want);

@@ -1,7 +1,10 @@
 /* Tests log.csv and log.jsonl, and how a resumed run appends to them. */
 #include "log_rows.h"
 
+#include "host/files/tfevents.h"
 #include "host/rundir/log_text.h"
+#include "damage.h"
+#include "make_image.h"
 
 #include <locale.h>
 #include <sys/resource.h>
@@ -217,6 +220,57 @@ static void test_sparse(void)
     dg_rundir_close(&r);
 }
 
+static uint32_t masked_crc(const blob *b, size_t from)
+{
+    uint32_t c = 0xffffffff;
+    for (size_t i = from; i < b->bytes; i++) {
+        c ^= b->data[i];
+        for (int k = 0; k < 8; k++) c = c >> 1 ^ (c & 1 ? 0x82f63b78 : 0);
+    }
+    c = ~c;
+    return (c >> 15 | c << 17) + 0xa282ead8;
+}
+
+/* Records with the right checksums but an invalid Event are removed. */
+static void test_hostile_events(void)
+{
+    static const struct {
+        const char *event;
+        size_t bytes;
+        bool valid;
+    } row[] = {
+        {BYTES("\x10\1"), true},       {BYTES("\x10\x81\0"), true}, {BYTES("\x31\1\2\3\4\5\6\7\x8"), true},
+        {BYTES("\x35\1\2\3\4"), true}, {BYTES("\x32\2ab"), true},   {BYTES("\x31\1\2\3\4\5\6\7"), false},
+        {BYTES("\x35\1\2\3"), false},  {BYTES("\x32\3ab"), false},  {BYTES("\x10"), false},
+        {BYTES("\x90"), false},        {BYTES("\x32"), false},      {BYTES("\x33"), false},
+        {BYTES("\x34"), false},        {BYTES("\x36"), false},      {BYTES("\x37"), false},
+        {BYTES("\x10\2"), false}, /* after the last step */
+    };
+    dg_rundir r = open_run("hostile");
+    const dg_directory at = dg_rundir_at(&r);
+    const char *path = temp_path("hostile/events");
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        dg_tfevents *t = NULL;
+        blob b = {0};
+        size_t begins, left = 0;
+        DG_CHECK(!dg_tfevents_open(&at, path, 0, &t) && !dg_tfevents_close(t) && !blob_load(&b, path));
+        const size_t at_first = b.bytes;
+        const uint32_t length[] = {(uint32_t)row[i].bytes, 0};
+        blob_put(&b, length, sizeof length);
+        uint32_t crc = masked_crc(&b, at_first);
+        blob_put(&b, &crc, 4);
+        begins = b.bytes;
+        blob_put(&b, row[i].event, row[i].bytes);
+        crc = masked_crc(&b, begins);
+        blob_put(&b, &crc, 4);
+        DG_CHECK(!blob_save(&b, path) && !dg_tfevents_open(&at, path, 1, &t) && !dg_tfevents_close(t));
+        free(temp_slurp(path, &left));
+        DG_CHECKF(left == (row[i].valid ? b.bytes : at_first), "event %zu: %zu of %zu bytes", i, left, b.bytes);
+        blob_free(&b);
+    }
+    dg_rundir_close(&r);
+}
+
 /* Within an epoch, rows are flushed after many rows or after a short time. */
 static void test_flush(void)
 {
@@ -292,4 +346,4 @@ static void test_locale(void)
 }
 
 DG_TESTS_IN("log", test_format, test_resume, test_odd_files, test_bad_rows, test_order, test_sparse, test_flush,
-            test_odd_steps, test_locale)
+            test_hostile_events, test_odd_steps, test_locale)
