@@ -109,6 +109,7 @@ typedef struct {
     double value; /* new value of the element at index `at`, or 0 for no change */
     size_t at;
     bool drop, flat, scalar; /* flat: adds a first dimension of 1. scalar: keeps only the first value. */
+    bool turned;             /* exchanges the first two dimensions */
     dg_type type;            /* replaces the tensor by zeros of this type, unless it is DG_F32 */
     const char *key, *text;  /* key and new text of a metadata value; a NULL text removes the key */
     bool unchecked;
@@ -135,6 +136,7 @@ __attribute__((unused)) static bool edit_file(const char *from, const char *to, 
             if (e->drop) continue;
             if (e->rename) snprintf(t[n].name, sizeof t[n].name, "%s", e->rename);
             if (e->flat) memmove(t[n].dim + 1, t[n].dim, 7 * sizeof *t[n].dim), t[n].dim[0] = 1, t[n].rank++;
+            if (e->turned) t[n].dim[0] = t[n].dim[1], t[n].dim[1] = dg_st_at(st, i)->dim[0];
             if (e->scalar) t[n].rank = 0, t[n].bytes = dg_type_bytes(t[n].type);
             if (e->type != DG_F32) {
                 t[n].bytes = t[n].bytes / dg_type_bytes(t[n].type) * dg_type_bytes(e->type);

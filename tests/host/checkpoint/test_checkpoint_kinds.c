@@ -172,6 +172,8 @@ static void test_classes(void)
              !memcmp(f.info.input.std, o.input.std, sizeof o.input.std));
     one_close(&f);
     refuse(&(edit){.tensor = "adam.v.C.main.0.weight", .rename = "ema.C.main.0.weight"}, "no layer for tensor");
+    refuse(&(edit){.tensor = "C.main.4.weight", .turned = true},
+           "(256, 3); model c needs (3, 256): transpose the tensor");
     refuse(&(edit){.key = "classes", .text = "cat\ndog\n"}, "names 2 classes");
     refuse(&(edit){.key = "classes"}, "names 0 classes");
     refuse(&(edit){.key = "input"}, "input = (missing)");

@@ -124,4 +124,24 @@ static void test_edits(void)
     machine_down(&a);
 }
 
-DG_TESTS_IN("odd", test_shapes, test_edits)
+static void test_precisions(void)
+{
+    static const struct {
+        const char *of_file;
+        dg_type of_job;
+        dg_err want;
+    } cases[] = {{"fp32", DG_F32, DG_OK},    {"fp64", DG_F64, DG_OK},    {"tf32", DG_F32, DG_OK},
+                 {"fp64", DG_F32, DG_USAGE}, {"tf32", DG_F64, DG_USAGE}, {"bf16", DG_F32, DG_USAGE}};
+    static machine a;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        dg_checkpoint_info info = {0};
+        if (!machine_up(&a, &tiny, cases[i].of_job, true)) return;
+        snprintf(info.precision, sizeof info.precision, "%s", cases[i].of_file);
+        const dg_err e = dg_checkpoint_precision(&info, "a file", a.b);
+        DG_CHECKF(e == cases[i].want && (!e || strstr(dg_message(), "cannot resume with fp")), "%zu: %d %s", i, (int)e,
+                  e ? dg_message() : "");
+        machine_down(&a);
+    }
+}
+
+DG_TESTS_IN("odd", test_shapes, test_edits, test_precisions)

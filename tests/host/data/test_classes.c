@@ -180,6 +180,16 @@ static void other_parts(void)
     image("cats/1.png"); /* with a class folder next to train and valid folders, there are no classes */
     LOADS(&o, d, !d.classes && strstr(d.unclassified, "cats/"));
     end();
+    begin(); /* without a folder train, the folder test is not a test part, and the file val is not a folder */
+    static const char *const no_parts[] = {"b/1.png", "test/a/2.png"};
+    images(no_parts, 2, "");
+    save_text("val", "a text");
+    o = options();
+    o.limit = 1;
+    LOADS(&o, d, d.count == 1 && d.train == 1 && !d.aside && !strcmp(d.name[0], "b/1.png"));
+    o.limit = 2;
+    LOADS(&o, d, d.count == 2 && d.train == 2 && !d.aside);
+    end();
 }
 
 static void shares(void)

@@ -1,5 +1,7 @@
 /* Tests datasets that are loaded from folders of images. */
+#include "child.h"
 #include "dataset_folder.h"
+#include "host/data/dataset_internal.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -326,4 +328,32 @@ static void rules(void)
     end();
 }
 
-DG_TESTS(plain_folder, same_for_any_threads, odd_names, odd_folder, deep_paths, rules)
+static int pixels_for(void *images, char *message)
+{
+    const dg_dataset_options o = options();
+    uint8_t *pixels = NULL;
+    const dg_err e = dg_dataset_pixels(&o, *(const long *)images, &pixels);
+    snprintf(message, 256, "%s", e ? strstr(dg_message(), "images of") : "");
+    free(pixels);
+    return (int)e;
+}
+
+static void too_large(void)
+{
+    begin();
+    char message[256];
+    long many = 1L << 44, some = 4L << 20; /* 768 MiB */
+    DG_CHECK(pixels_for(&many, message) == DG_DEVICE &&
+             strstr(message, "8 x 8 x 3 need 3377699720.5 MB of memory, but "));
+    if (!DG_SANITIZED) {
+        const child_result r = in_child(pixels_for, &some, 800 << 20);
+        DG_CHECKF(r.code == DG_DEVICE && strstr(r.message, "but ulimit -v allows ") &&
+                      strstr(r.message, "MB are left; use"),
+                  "%d %s", r.code, r.message);
+        some /= 2;
+        DG_CHECK(in_child(pixels_for, &some, 800 << 20).code == DG_OK);
+    }
+    end();
+}
+
+DG_TESTS(too_large, plain_folder, same_for_any_threads, odd_names, odd_folder, deep_paths, rules)

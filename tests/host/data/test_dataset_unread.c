@@ -11,7 +11,8 @@
 #include <stdatomic.h>
 #include <sys/syscall.h>
 
-/* Makes the next `times` calls of openat() (opening) or read() fail for files with this name. */
+/* Makes the next `times` calls of openat() (opening) or read() fail for files with this name. With error 0, read()
+ * returns 0, as at the end of a file. */
 static struct {
     const char *name; /* file name, "*.png" for all images, or NULL */
     bool opening;
@@ -39,7 +40,7 @@ ssize_t read(int fd, void *to, size_t n)
     char link[64], name[1024];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     const ssize_t k = fault.name ? readlink(link, name, sizeof name - 1) : -1;
-    if (k > 0 && (name[k] = 0, now(name, false))) return -1;
+    if (k > 0 && (name[k] = 0, now(name, false))) return fault.error ? -1 : 0;
     return syscall(SYS_read, fd, to, n);
 }
 
@@ -172,7 +173,17 @@ static void for_good(void)
              access(cache, F_OK));
     dg_dataset_free(&d);
 
+    fail("03.png", false, 0, 1);
+    DG_CHECK(!load(&o, &d) && d.count == 20 && says("/03.png: became shorter while it was read") &&
+             atomic_load(&failed) == 1 && access(cache, F_OK));
+    dg_dataset_free(&d);
+
     save_noise(root, 20, 70, 5);
+    static const int denied[] = {EACCES, EPERM};
+    for (int i = 0; i < 2; i++) {
+        fail("*.png", true, denied[i], 1 << 20);
+        DG_REFUSED(load(&o, &d), DG_DATA, "give read permission (chmod u+r)");
+    }
     for (o.threads = 1; o.threads < 4; o.threads++) { /* only some of the unreadable files are retried */
         fail("*.png", false, EIO, 1 << 20);
         DG_REFUSED(load(&o, &d), DG_DATA, "71 of 71 images cannot be read");

@@ -336,6 +336,9 @@ static void cifar_sets(void)
     save_text("batches.meta.txt", "a\nb\n");
     fails(&o, DG_DATA, "batches.meta.txt: names 2 classes");
     unlink(at("batches.meta.txt"));
+    DG_CHECK(!symlink("batches.meta.txt", at("batches.meta.txt")));
+    fails(&o, DG_IO, "batches.meta.txt: cannot check whether it exists: ");
+    unlink(at("batches.meta.txt"));
     blob b = cifar(10, 3, 2);
     b.data[RECORD] = 10;
     save("data_batch_2.bin", b);

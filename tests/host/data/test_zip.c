@@ -1,6 +1,6 @@
 /* Tests that a zip file gives the same dataset as a folder with its images. Loading writes no file. */
-#include "dataset_folder.h"
-#include "host/data/zip.h"
+#include "host/data/dataset_internal.h"
+#include "record_files.h"
 
 #include <sys/stat.h>
 
@@ -109,6 +109,59 @@ static void test_parts(void)
     o.dir = at("parts.zip");
     LOADS(&o, z, z.train == d.train && z.count == d.count && z.fingerprint == d.fingerprint);
     dg_dataset_free(&d);
+}
+
+static void test_records_inside(void)
+{
+    static const char *const name[] = {"data_batch_1.bin", "test_batch.bin", "batches.meta.txt"};
+    static const char classes[] = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n";
+    dg_dataset d, z;
+    dg_dataset_options o = {.dir = at("batches"), .size = 32, .channels = 3, .threads = 1, .labelled = true};
+    int code;
+    mkdir(o.dir, 0700);
+    blob b[] = {cifar(10, 3, 1), cifar(10, 2, 9), blob_of(classes, sizeof classes - 1)};
+    for (int files = 2; files < 4; files++) { /* without and with names of the classes */
+        zip_t *packed = zip_open(at("batches.zip"), ZIP_CREATE | ZIP_TRUNCATE, &code);
+        for (int i = 0; i < files; i++) {
+            add(packed, name[i], &b[i]);
+            DG_CHECK(!blob_save(&b[i], at(temp_text("batches/%s", name[i]))));
+        }
+        DG_CHECK(!zip_close(packed));
+        o.dir = at("batches");
+        if (!loads(&o, &d)) return;
+        o.dir = at("batches.zip");
+        LOADS(&o, z,
+              z.train == 3 && z.count == 5 && z.classes == 10 && z.fingerprint == d.fingerprint &&
+                  !strcmp(z.class_name[9], files == 2 ? "9" : "j"));
+        dg_dataset_free(&d);
+    }
+    for (int i = 0; i < 3; i++) blob_free(&b[i]);
+}
+
+/* A zip file with an empty image, and with images in two hidden folders. */
+static void test_odd_images(void)
+{
+    static const char *const odd[][3] = {{"0.png", "empty.png", "1.png"}, {"0.png", ".a/2.png", ".b/3.png"}};
+    dg_dataset_options o = options();
+    dg_dataset d;
+    blob b = png_noise(8, 8, 1), none = {0};
+    int code;
+    for (int i = 0; i < 2; i++) {
+        zip_t *z = zip_open(at("odd.zip"), ZIP_CREATE | ZIP_TRUNCATE, &code);
+        for (int k = 0; k < 3; k++) add(z, odd[i][k], strstr(odd[i][k], "empty") ? &none : &b);
+        DG_CHECK(!zip_close(z));
+        o.dir = at("odd.zip");
+        if (i) LOADS(&o, d, d.count == 1 && !d.skips && d.hidden == 2);
+        else fails(&o, DG_DATA, "1 of 3 images cannot be read, more than 10% or 1,000: empty file (1)");
+    }
+    dg_folder folder;
+    dg_lost lost = 0;
+    uint8_t head[9];
+    size_t bytes;
+    if (!DG_CHECK(!dg_open_folder(at("odd.zip"), &folder))) return;
+    DG_REFUSED(dg_file_head(&folder, "none.png", &lost, head, sizeof head, &bytes), DG_IO, "vanished");
+    dg_close_folder(&folder);
+    blob_free(&b);
 }
 
 /* The zip file becomes shorter after it was opened. */
@@ -225,8 +278,8 @@ static void make_folder(void)
     setenv("TMPDIR", inside, 1);
 }
 
-DG_TESTS(make_folder, test_same_as_folder, test_names_that_lead_out, test_parts, test_changes, test_damage, test_limits,
-         test_depth, end)
+DG_TESTS(make_folder, test_same_as_folder, test_names_that_lead_out, test_parts, test_records_inside, test_odd_images,
+         test_changes, test_damage, test_limits, test_depth, end)
 #else
 int main(void)
 {
