@@ -30,12 +30,42 @@ static void images(dg_generator *g)
     DG_REFUSED(dg_generator_make(g, in, 3, all[0], "frame", 10), DG_NUMBERS, "frame 11");
 }
 
+static void nvidia_hardware(void)
+{
+    static const struct {
+        const char *vendor, *class; /* of a PCI device; NULL: no file */
+        bool found;
+    } row[] = {
+        {"0x10de\n", "0x030200\n", true},
+        {"0x10de\n", "0x030000\n", true},
+        {"0x10de\n", "0x040300\n", false},
+        {"0x8086\n", "0x030000\n", false},
+        {NULL, "0x030200\n", false},
+        {"0x10de\n", NULL, false},
+        {"", "", false},
+    };
+    const char *const file[] = {temp_path("pci/0000:01:00.0/vendor"), temp_path("pci/0000:01:00.0/class")};
+    char devices[600];
+    snprintf(devices, sizeof devices, "%s", temp_path("pci"));
+    DG_CHECK(!dg_nvidia_hardware(devices));
+    mkdir(devices, 0777), mkdir(temp_path("pci/0000:00:00.0"), 0777), mkdir(temp_path("pci/0000:01:00.0"), 0777);
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const char *const text[] = {row[i].vendor, row[i].class};
+        for (int k = 0; k < 2; k++) {
+            unlink(file[k]);
+            if (text[k]) temp_put(file[k], text[k], strlen(text[k]));
+        }
+        DG_CHECKF(dg_nvidia_hardware(devices) == row[i].found, "row %zu", i);
+    }
+}
+
 int main(void)
 {
     machine x;
     dg_generator *g = NULL;
     dg_labeller *l = NULL;
     temp_make("generator");
+    nvidia_hardware();
     char path[600], cut[600];
     snprintf(path, sizeof path, "%s/checkpoint.safetensors", temp_dir);
     snprintf(cut, sizeof cut, "%s/cut.safetensors", temp_dir);

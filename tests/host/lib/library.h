@@ -8,7 +8,7 @@
 #include "tempdir.h"
 #include "test.h"
 
-enum { SIZE = 16, IMAGES = 11 };
+enum { SIDE = 16, IMAGES = 11 };
 static uint8_t pixels[IMAGES * 32 * 32 * 3];
 static char tiny[600];
 
@@ -30,7 +30,7 @@ static void make_inputs(void)
 {
     unsigned long long s = 5;
     for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (uint8_t)(127.5 + 127 * dg_test_random(&s));
-    make_model(tiny, SIZE);
+    make_model(tiny, SIDE);
 }
 
 #endif

@@ -28,12 +28,12 @@ enum { THREADS = 3 };
 static void use(const char *name, int threads)
 {
     char file[100];
-    uint8_t made[3 * SIZE * SIZE * 3];
+    uint8_t made[3 * SIDE * SIDE * 3];
     dcgan_backend *b;
     dcgan_job *job, *later;
     double loss = 0;
     dcgan_training t = dcgan_training_defaults();
-    const dcgan_images p = {pixels, IMAGES, SIZE, 3};
+    const dcgan_images p = {pixels, IMAGES, SIDE, 3};
     t.model = tiny, t.batch = 4, t.flip = 1, t.lr = 0.00123;
     const dcgan_error e = dcgan_open(&(dcgan_device){.device = "cpu", .threads = threads}, &b);
     good(e);
@@ -47,7 +47,7 @@ static void use(const char *name, int threads)
     good(dcgan_metric(later, "loss_d", &loss));
     good(dcgan_save(later, temp_path(temp_text("%s.whole", name))));
     good(dcgan_sample(later, 5, 3, made));
-    good(dcgan_write_png(temp_path(temp_text("%s.png", name)), made, SIZE, SIZE, 3));
+    good(dcgan_write_png(temp_path(temp_text("%s.png", name)), made, SIDE, SIDE, 3));
     temp_put(temp_path(temp_text("%s.loss", name)), &loss, sizeof loss);
     dcgan_free(later);
     dcgan_free(job);

@@ -1,4 +1,6 @@
 /* Tests the library by its public header, include/dcgan.h. */
+#include "failing.h"
+
 #include "host/cli/commands.h"
 #include "host/data/synthesize/synthesize.h"
 #include "command_line.h"
@@ -79,7 +81,7 @@ static void in_turn(machine a, machine b)
 
 static void two_jobs(void)
 {
-    const machine one = {tiny, SIZE, 1, NULL, NULL}, two = {tiny, SIZE, 2, NULL, NULL},
+    const machine one = {tiny, SIDE, 1, NULL, NULL}, two = {tiny, SIDE, 2, NULL, NULL},
                   other = {wide, 32, 2, NULL, NULL};
     make_model(wide, 32);
     in_turn(one, two);
@@ -91,11 +93,11 @@ static void two_jobs(void)
 /* A second job on the same backend resumes from the first job's checkpoint in the middle of an epoch. */
 static void goes_on(void)
 {
-    machine m = {tiny, SIZE, 2, NULL, NULL};
+    machine m = {tiny, SIDE, 2, NULL, NULL};
     dcgan_job *later, *loaded;
     const dcgan_training t = training("no such model");
-    const dcgan_images p = images(SIZE);
-    uint8_t a[2 * SIZE * SIZE * 3], b[2 * SIZE * SIZE * 3];
+    const dcgan_images p = images(SIDE);
+    uint8_t a[2 * SIDE * SIDE * 3], b[2 * SIDE * SIDE * 3];
     double x = 0, y = 1;
     up(&m);
     good(dcgan_step(m.job, 4));
@@ -118,12 +120,12 @@ static void goes_on(void)
     good(dcgan_sample(loaded, 40, 2, a));
     good(dcgan_sample(m.job, 40, 2, b));
     DG_CHECK(!memcmp(a, b, sizeof a) && memcmp(a, a + sizeof a / 2, sizeof a / 2) != 0);
-    DG_CHECK(dcgan_info_of(loaded).step == 7 && dcgan_info_of(loaded).size == SIZE);
+    DG_CHECK(dcgan_info_of(loaded).step == 7 && dcgan_info_of(loaded).size == SIDE);
     DG_CHECK(dcgan_step(loaded, 1) == DCGAN_USAGE && dcgan_save(loaded, temp_path("no")) == DCGAN_USAGE);
     DG_CHECK(dcgan_sample(loaded, 0, 0, a) == DCGAN_USAGE);
-    good(dcgan_write_png(temp_path("a.png"), a, SIZE, SIZE, 3));
-    DG_CHECK(dcgan_write_png(temp_path("b.png"), a, SIZE, SIZE, 2) == DCGAN_USAGE);
-    DG_CHECK(dcgan_write_png(temp_path("none/b.png"), a, SIZE, SIZE, 3) == DCGAN_IO);
+    good(dcgan_write_png(temp_path("a.png"), a, SIDE, SIDE, 3));
+    DG_CHECK(dcgan_write_png(temp_path("b.png"), a, SIDE, SIDE, 2) == DCGAN_USAGE);
+    DG_CHECK(dcgan_write_png(temp_path("none/b.png"), a, SIDE, SIDE, 3) == DCGAN_IO);
     dcgan_free(loaded);
     dcgan_free(later);
     down(&m);
@@ -145,7 +147,7 @@ static void mistakes(void)
     good(dcgan_open(&(dcgan_device){.device = "cpu", .threads = 1}, &b));
     DG_CHECK(!strncmp(dcgan_backend_name(b), "cpu, 1 thread,", 14));
     DG_CHECK(dcgan_load(b, temp_path("nothing"), &job) == DCGAN_IO && !job && strstr(dcgan_message(), "nothing"));
-    dcgan_images p = images(SIZE);
+    dcgan_images p = images(SIDE);
     dcgan_training t = training("none.cfg");
     DG_CHECK(dcgan_train(b, &t, &p, &job) == DCGAN_USAGE && !job && strstr(dcgan_message(), "none.cfg"));
     t = training(tiny), t.batch = 0;
@@ -191,12 +193,12 @@ static void as_the_program(void)
     dcgan_backend *b;
     dcgan_job *mine, *its;
     snprintf(cats, sizeof cats, "%s", temp_path("cats"));
-    good((dcgan_error)dg_synthesize(cats, IMAGES, SIZE, 3, 0));
+    good((dcgan_error)dg_synthesize(cats, IMAGES, SIDE, 3, 0));
     DG_CHECKF(program(temp_text("--data %s --model %s --batch 4 --flip --seed 9 --epochs 2 --device cpu -q --out %s",
                                 cats, tiny, temp_path("run"))),
               "%s", dg_message());
-    good((dcgan_error)dg_dataset_load(&(dg_dataset_options){.dir = cats, .size = SIZE, .channels = 3}, &d));
-    const dcgan_images p = {d.pixels, d.count, SIZE, 3};
+    good((dcgan_error)dg_dataset_load(&(dg_dataset_options){.dir = cats, .size = SIDE, .channels = 3}, &d));
+    const dcgan_images p = {d.pixels, d.count, SIDE, 3};
     const dcgan_training t = training(tiny);
     good(dcgan_open(&(dcgan_device){.device = "cpu"}, &b));
     good(dcgan_train(b, &t, &p, &mine));
@@ -224,4 +226,28 @@ static void defaults(void)
     dg_options_free(&o);
 }
 
-DG_TESTS_IN("lib", make_inputs, defaults, goes_on, two_jobs, mistakes, as_the_program)
+#if DG_FAILING
+static dcgan_backend *opened;
+
+static void nothing(void) {}
+
+static dg_err open_it(void) { return (dg_err)dcgan_open(&(dcgan_device){.device = "cpu", .threads = 2}, &opened); }
+
+static void close_it(dg_err e)
+{
+    DG_CHECKF(e ? !opened && e == DG_DEVICE && *dcgan_message() : opened != NULL, "%d: %s", (int)e, dcgan_message());
+    dcgan_close(opened);
+}
+
+static void without_memory(void)
+{
+    spare_openmp();
+    close_it(open_it()); /* the first threads allocate memory that later threads use again */
+    const long failures = each_of("opening a backend", MEMORY, false, nothing, open_it, close_it);
+    DG_CHECKF(failures > 2, "only %ld calls failed", failures);
+}
+#else
+static void without_memory(void) {}
+#endif
+
+DG_TESTS_IN("lib", make_inputs, defaults, without_memory, goes_on, two_jobs, mistakes, as_the_program)

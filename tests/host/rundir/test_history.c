@@ -183,20 +183,23 @@ static void test_go_back_by_link(void)
 /* Refuses marker files that are invalid or name a file that is not a checkpoint of this run. */
 static void test_hostile(void)
 {
-    static const char *const marker[] = {
-        "../secret\n4\n",
-        "/etc/passwd\n4\n",
-        "notes.txt\n4\n",
-        "checkpoint-4.safetensors\n4\n",
-        "checkpoint-00004.safetensors\n4\n",
-        "checkpoint-0007.safetensors\n4\n", /* a symbolic link */
-        "checkpoint-0004.safetensors\n-1\n",
-        "checkpoint-0004.safetensors\n1234567890\n",
-        "checkpoint-0004.safetensors\n4\n4\n",
-        "checkpoint-4444444444444444444444444444444444444444444444444.safetensors\n4\n",
-        "checkpoint-0004.safetensors\n4",
-        "checkpoint-0004.safetensors",
-        ""};
+    static char long_name[300];
+    memset(long_name, 'x', sizeof long_name - 2);
+    long_name[sizeof long_name - 2] = '\n';
+    const char *const marker[] = {"../secret\n4\n",
+                                  "/etc/passwd\n4\n",
+                                  "notes.txt\n4\n",
+                                  "checkpoint-4.safetensors\n4\n",
+                                  "checkpoint-00004.safetensors\n4\n",
+                                  "checkpoint-0007.safetensors\n4\n", /* a symbolic link */
+                                  "checkpoint-0004.safetensors\n-1\n",
+                                  "checkpoint-0004.safetensors\n1234567890\n",
+                                  "checkpoint-0004.safetensors\n4\n4\n",
+                                  "checkpoint-4444444444444444444444444444444444444444444444444.safetensors\n4\n",
+                                  long_name,
+                                  "checkpoint-0004.safetensors\n4",
+                                  "checkpoint-0004.safetensors",
+                                  ""};
     struct stat s;
     char moved[64];
     make_run();
@@ -234,6 +237,21 @@ static void test_hostile(void)
     dg_rundir_close(&r);
 }
 
+/* The names of all folders for later files are in use. */
+static void test_no_free_name(void)
+{
+    char moved[64];
+    make_run();
+    for (int i = 1; i < 10000; i++)
+        DG_CHECK(!mkdir(in_run(i > 1 ? temp_text("later-than-0004-%d", i) : "later-than-0004"), 0777));
+    DG_REFUSED(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved), DG_IO, "later-than-0004-9999");
+    DG_CHECK(holds("checkpoint.safetensors", files[0][1]) && holds("log.csv", "rows"));
+    DG_CHECK(!rmdir(in_run("later-than-0004-9999")));
+    DG_WORKS(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved));
+    went_back("later-than-0004-9999");
+    dg_rundir_close(&r);
+}
+
 /* A run can be rewound to a checkpoint with any name. */
 static void test_go_back_to_copy(void)
 {
@@ -248,4 +266,4 @@ static void test_go_back_to_copy(void)
 }
 
 DG_TESTS_IN("history", test_keep, test_prune, test_go_back, test_cut_off, test_markers, test_go_back_by_link,
-            test_hostile, test_go_back_to_copy)
+            test_hostile, test_no_free_name, test_go_back_to_copy)

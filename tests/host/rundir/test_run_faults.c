@@ -2,6 +2,7 @@
 #include "failing.h"
 
 #include "host/run/log_rows.h"
+#include "host/rundir/log_text.h"
 #include "run_files.h"
 
 #if DG_FAILING
@@ -190,6 +191,33 @@ static long each(const char *what, void (*before)(void), dg_err (*act)(void), vo
     return each_call(what, before, act, after) + each_of(what, FILES, true, before, act, after);
 }
 
+static char *table;
+static dg_log_row *table_rows;
+
+enum { HEADER = 18, TABLE_ROWS = 1100 }; /* more rows than the first allocation has */
+static void make_table(void)
+{
+    char *at = table = malloc(HEADER + 40 * TABLE_ROWS + 1);
+    memset(table, '-', HEADER);
+    at += HEADER;
+    for (int i = 1; i <= TABLE_ROWS; i++) at += sprintf(at, "1,%d,1,1,1,1,1,1,1,1,1\n", i);
+}
+
+static dg_err read_table(void)
+{
+    long n, bad;
+    table_rows = dg_log_rows_in(table, HEADER, &dg_gan_recipe, &n, &bad);
+    DG_CHECK(!table_rows || (n == TABLE_ROWS && !bad && table_rows[n - 1].step == TABLE_ROWS));
+    return table_rows ? DG_OK : DG_DEVICE;
+}
+
+static void table_is_freed(dg_err e)
+{
+    (void)e;
+    free(table_rows);
+    free(table);
+}
+
 int main(void)
 {
     temp_make("run-faults");
@@ -201,6 +229,8 @@ int main(void)
     failures += each("a log", open_log, log_steps, is_whole);
     failures += each("a log that is cut", full_log, log_again, can_be_cut);
     failures += each("a log that gets columns", full_log, widen_log, has_its_rows);
+    const long of_table = each_of("rows of a log", MEMORY, false, make_table, read_table, table_is_freed);
+    DG_CHECKF(of_table == 2, "%ld allocations for the rows of a log", of_table);
     DG_CHECKF(failures > 1000, "only %ld calls failed", failures);
     temp_remove(temp_dir);
     return dg_test_report();
