@@ -1,18 +1,29 @@
-/* For `make coverage`: child processes that call _exit() write coverage counts unless the environment variable FAULT
- * is set. */
+/* For `make coverage`: processes that call _exit() write coverage counts unless the environment variable FAULT makes
+ * calls fail that this needs. */
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 void __gcov_dump(void); /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): gcc's name */
 
-/* Ignores SIGXFSZ, which could end the process while gcc's destructor writes coverage counts. */
-__attribute__((destructor)) static void forget_limit(void) { (void)signal(SIGXFSZ, SIG_IGN); }
+/* Undoes limits of a test that could prevent gcc's destructor from writing coverage counts: of the size of files, and
+ * of the number of open files. */
+__attribute__((destructor)) static void forget_limits(void)
+{
+    struct rlimit l;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    if (getrlimit(RLIMIT_NOFILE, &l)) return;
+    l.rlim_cur = l.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &l);
+}
 
 _Noreturn void _exit(int code) /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 {
-    forget_limit();
-    if (!getenv("FAULT")) __gcov_dump();
+    const char *fault = getenv("FAULT");
+    forget_limits();
+    if (!fault || strstr(fault, ":thread:")) __gcov_dump();
     for (;;) syscall(SYS_exit_group, code);
 }

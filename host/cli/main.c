@@ -49,9 +49,6 @@ static int run(const dg_options *o)
 {
     if (o->list_devices) return dg_cmd_list_devices(o);
     if (o->dry_run) return dg_cmd_plan(o);
-    if (!command[o->command])
-        return (int)dg_fail(DG_USAGE, "%s: this build of dcgan does not have this command",
-                            dg_commands[o->command].name);
     return command[o->command](o);
 }
 

@@ -97,6 +97,10 @@ if [ -n "$python" ]; then
     exits 0 --data "$dir/shapes" --test 0.2 --model "$dir/tiny.cfg" --epochs 4 --steps 10 --out "$dir/stopped" -q
     exits 0 --resume --out "$dir/stopped" --steps 0 -q
     same_state "$dir/stopped/checkpoint.safetensors" "$dir/run/checkpoint.safetensors"
+    # the files of an epoch's test that is not shown are not made up for
+    exits 0 --data "$dir/shapes" --test 0.2 --model "$dir/tiny.cfg" --epochs 1 --sample-every 0 --out "$dir/unseen" -q
+    exits 0 --resume --out "$dir/unseen" --epochs 2 -q
+    lacks "$dir/unseen/confusion.png" "$dir/unseen/worst.png"
     # rewound to the third epoch and resumed
     exits 0 --resume "$dir/run-1/checkpoint-0003.safetensors" -q
     same_state "$dir/run-1/checkpoint.safetensors" "$dir/run/checkpoint.safetensors"
@@ -155,6 +159,19 @@ ensure "classify should print 20 images: $(head -c 600 "$dir/.out")" [ "$(grep -
 refuses 3 no-training-part --data "$dir/tests" --model "$dir/tiny.cfg" --out "$dir/none"
 # export and import keep the answers
 out_and_in "$dir/run" "$one"
+if [ -n "$python" ]; then # an exported classifier without names
+    "$python" - "$dir/net.safetensors" > "$dir/nameless.safetensors" << 'END'
+import json, struct, sys
+data = open(sys.argv[1], 'rb').read()
+n = struct.unpack('<Q', data[:8])[0]
+header = json.loads(data[8:8 + n])
+header['__metadata__'] = {k: v for k, v in header['__metadata__'].items() if k != 'classes' and 'crc32' not in k}
+text = json.dumps(header).encode()
+sys.stdout.buffer.write(struct.pack('<Q', len(text)) + text + data[8 + n:])
+END
+    exits 2 classify "$dir/nameless.safetensors" "$one"
+    stderr_has 'nameless.safetensors: has no class names; make a checkpoint from it with'
+fi
 exits 0 info "$dir/net.safetensors"
 prints 'network for PyTorch' 'format: dcgan-classifier-1'
 shows 'classes:' info "$dir/run/best.safetensors"

@@ -8,6 +8,8 @@ gan="--data $dir/toy --model $root/tests/gan16.cfg --batch 32 --epochs 1000 --sa
 
 refuses 8 'runs_away epoch 125' $gan --lr 0.5 --stop-on-collapse --out "$dir/away"
 says stopped-on-collapse --stop-on-collapse runs_away
+mv "$dir/away" "$dir/keyed"
+without_key $gan --lr 0.5 --stop-on-collapse --out "$dir/away"
 holds "$dir/away/checkpoint.safetensors" "$dir/away/epoch-0100.png"
 shows 'step: 25' info "$dir/away/checkpoint.safetensors"
 exits 0 --resume --out "$dir/away" --steps 300 # resumes, and does not repeat the finding

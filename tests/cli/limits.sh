@@ -27,6 +27,17 @@ threads() { sed -n 's/^device.* \([0-9]*\) threads\{0,1\},.*/\1/p' "$dir/.out"; 
 [ $? -eq 5 ] && grep -qF '[small-stack]' "$dir/.err"
 fact $? "a stack of 400 kB should be refused: $(cat "$dir/.err")"
 # shellcheck disable=SC3045 # dash and bash have it
+(ulimit -s 400 && DCGAN_MESSAGE_KEYS='' exec "$program" --version) > "$dir/.out" 2> "$dir/.err"
+[ $? -eq 5 ] && grep -q '^dcgan: stack limit: ' "$dir/.err"
+fact $? "without keys, a stack of 400 kB should be refused: $(cat "$dir/.err")"
+# shellcheck disable=SC3045 # dash and bash have it
+if (ulimit -s unlimited) 2> "$dir/.err"; then
+    (ulimit -s unlimited && exec "$program" --version) > "$dir/.out" 2> "$dir/.err"
+    fact $? "a stack without a limit should be accepted: $(cat "$dir/.err")"
+else
+    skip 'ulimit -s unlimited: a hard limit'
+fi
+# shellcheck disable=SC3045 # dash and bash have it
 within() { (ulimit -v "$1" && shift && exec "$program" "$@"); } # within KB ARGUMENT...
 # Address space that the program needs to start, in KB. A CUDA build is larger; sanitizers need terabytes.
 empty=''

@@ -114,6 +114,20 @@ stderr_has 'Broken pipe'
 "$program" curves run --out - 2> .err >&-
 fact $(($? != 4)) 'a closed standard output should be an error'
 says stdout-closed
+# no descriptor is left for a copy of standard output
+sh -c 'ulimit -S -n 3; exec "$0" curves run --out -' "$program" > few 2>&-
+fact $(($? != 4)) 'standard output that cannot be copied should be an error'
+ensure 'nothing should be written' [ ! -s few ]
+sh -c 'ulimit -S -n 3; exec "$0" --version' "$program" > few 2>&-
+fact $? 'dcgan --version should need no further descriptor'
+# the error of a command is not replaced by that of a full standard output
+mkdir half
+cp cats/cat-0000[0-4].png half
+echo text > half/bad.png
+"$program" data half --size 16 > /dev/full 2> .err
+fact $(($? != 3)) "unreadable images and a full standard output should exit 3: $(cat .err)"
+! grep -q 'standard output' .err
+fact $? "one error should be printed: $(cat .err)"
 
 exits 4 curves run --out /dev/fd/9
 says output-not-open '--out /dev/fd/9:' 'Bad file descriptor'

@@ -5,14 +5,15 @@
 exits 0 data --synthesize "$dir/images" --count 200 --size 16 -q
 set -- --data "$dir/images" --model tests/tiny.cfg --batch 4 --checkpoint-every 1
 
-# Start an endless run in $dir/NAME and wait until it has a checkpoint.
+# Start an endless run in $dir/NAME and wait until it has a checkpoint, or the file $awaited.
+awaited=checkpoint.safetensors
 begin()
 {
     name=$1
     shift
     "$program" "$@" --epochs 1000000 --out "$dir/$name" > "$dir/.out" 2> "$dir/.err" &
     pid=$! ran="a run in $name"
-    until [ -e "$dir/$name/checkpoint.safetensors" ] || ! kill -0 $pid 2> /dev/null; do sleep 0.02; done
+    until [ -e "$dir/$name/$awaited" ] || ! kill -0 $pid 2> /dev/null; do sleep 0.02; done
     kill -STOP $pid
 }
 ended() # ended CODE
@@ -53,6 +54,25 @@ begin removed "$@"
 rm -rf "$dir/removed"
 spares_a_second removed "$@"
 says run-removed
+
+# A run that writes no checkpoints notices it when it is stopped, a classifier after a test.
+awaited=log.csv
+begin unsaved "$@" --checkpoint-every 0 --sample-every 0
+kill -CONT $pid
+while [ "$(wc -l < "$dir/unsaved/log.csv")" -lt 2 ] && kill -0 $pid; do sleep 0.02; done
+rm -rf "$dir/unsaved"
+kill -TERM $pid
+ended 4
+says run-removed
+exits 0 data --synthesize "$dir/shapes" --classes 3 --count 40 --size 16 -q
+awaited=worst.png
+begin tested --data "$dir/shapes" --model tests/eyes16.cfg --batch 4 --test 0.5 --checkpoint-every 0 \
+    --sample-every 1
+rm -rf "$dir/tested"
+ended 4
+says run-removed
+lacks "$dir/tested"
+awaited=checkpoint.safetensors
 
 # As after rm -rf on NFS, where open files keep a name: without its lock the directory may belong to another run.
 begin emptied "$@"
