@@ -2,9 +2,12 @@
 #include "host/train/outputs.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 #include "core/base/clock.h"
 #include "host/net/gan.h"
+#include "child.h"
+#include "machine.h"
 #include "tempdir.h"
 #include "test.h"
 
@@ -81,4 +84,63 @@ static void checkpoints(void)
     DG_CHECK(!dg_outputs_close(&w));
 }
 
-DG_TESTS_IN("writers", checkpoints, curves)
+static long mapped_kilobytes(void)
+{
+    long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    DG_CHECK(f && fscanf(f, "%ld", &pages) == 1);
+    if (f) fclose(f);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static atomic_bool written;
+static dg_err slow(void *context)
+{
+    usleep(*(useconds_t *)context);
+    atomic_store(&written, true);
+    return DG_OK;
+}
+
+/* Training waits for the earlier checkpoint only if a second copy of the state does not fit in memory. */
+static void copies(void)
+{
+    static machine m;
+    char text[DG_MODEL_TEXT_MAX];
+    const dg_job_options training = machine_training(4, 3, 4, 11);
+    const dg_dataset d = {.count = 11, .train = 11};
+    if (!DG_WORKS(dg_model_stock(text, "tiny", 16, 3, 6, 5, 3)) || !DG_WORKS(dg_model_parse(text, "tiny", &m.m)) ||
+        !machine_begin(&m, &(dg_cpu_options){.threads = 1, .real = DG_F32}, &training, NULL, 1))
+        return;
+    o.batch = 4;
+    dg_outputs v = {.o = &o, .dir = &dir, .job = &m.g, .data = &d, .config = "[run]\n"};
+    if (!DG_WORKS(dg_rundir_open(temp_path("copies"), false, &dir)) ||
+        !DG_WORKS(dg_log_open(&dir, &dg_gan_recipe, 0, &v.log)) || !DG_WORKS(dg_outputs_open(&v)))
+        return;
+    static useconds_t time[] = {999999, 50000};
+    for (int full = 0; full < 2; full++) {
+        struct rlimit before, few;
+        DG_CHECK(!getrlimit(RLIMIT_AS, &before));
+        few = before;
+        few.rlim_cur = (rlim_t)1024 * (rlim_t)(mapped_kilobytes() + 6000);
+        atomic_store(&written, false);
+        dg_worker_give(v.write.checkpoints, slow, &time[full]);
+        DG_CHECK(!full || !setrlimit(RLIMIT_AS, &few));
+        dg_save_checkpoint(&v, &(dg_position){.step = 3, .epoch = 1});
+        const bool waited = atomic_load(&written);
+        DG_CHECK(!setrlimit(RLIMIT_AS, &before));
+        DG_CHECKF(waited == full, "with %s memory, the copy waited: %d", full ? "little" : "much", waited);
+        DG_CHECK(!dg_worker_wait(v.write.checkpoints, dg_worker_given(v.write.checkpoints)) && !v.error);
+        DG_CHECK(!access(temp_path("copies/checkpoint.safetensors"), F_OK));
+    }
+    DG_CHECK(!dg_outputs_close(&v) && !dg_log_close(v.log));
+    dg_rundir_close(&dir);
+    machine_down(&m);
+}
+
+static void copies_if_limited(void)
+{
+    if (DG_SANITIZED) dg_test_skip("a sanitizer needs addresses without a limit");
+    else copies();
+}
+
+DG_TESTS_IN("writers", copies_if_limited, checkpoints, curves)
