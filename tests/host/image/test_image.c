@@ -136,6 +136,9 @@ static void kinds(void)
         blob_free(&b);
     }
     DG_CHECK(dg_image_kind("hello", 5) == DG_KIND_UNKNOWN && !dg_image_known("hello", 5));
+    DG_CHECK(dg_image_kind("\x89PNG\r\n\x1a\n", 8) == DG_KIND_UNKNOWN);
+    DG_CHECK(dg_image_kind("\xff\xd8\xff\xe0", 4) == DG_KIND_UNKNOWN);
+    DG_CHECK(!strcmp(dg_kind_name(DG_KINDS), "unknown"));
 }
 
 static void check_orientation(const blob *b, int orientation, const char *what, const dg_decode_options *o)
