@@ -200,7 +200,7 @@ static void make_table(void)
     char *at = table = malloc(HEADER + 40 * TABLE_ROWS + 1);
     memset(table, '-', HEADER);
     at += HEADER;
-    for (int i = 1; i <= TABLE_ROWS; i++) at += sprintf(at, "1,%d,1,1,1,1,1,1,1,1,1\n", i);
+    for (int i = 1; i <= TABLE_ROWS; i++) at += snprintf(at, 40, "1,%d,1,1,1,1,1,1,1,1,1\n", i);
 }
 
 static dg_err read_table(void)
