@@ -11,7 +11,6 @@ __thread thread_view *self;
 std::atomic<int> device_error;
 
 static const size_t STACK = 128 * 1024;
-static const size_t TSAN_STACK = 32 * 1024;
 
 __thread runner *run;
 
@@ -151,31 +150,38 @@ bool stack_overflow(const void *p) { return run && run->now && (size_t)((const c
 
 static void fiber_main();
 
-/* Returns a fiber for a new CUDA thread. The pages of the fiber's stack are mapped again, because TSan remembers
- * accesses of the previous thread. */
+fiber *new_fiber(size_t number)
+{
+    fiber *f = new fiber();
+    f->stack = (char *)mmap(nullptr, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (f->stack == MAP_FAILED || mprotect(f->stack, 4096, PROT_NONE)) {
+        perror("sim: a stack");
+        abort();
+    }
+    f->colour = number * 17 * 64 % 16384;
+    if (tsan()) f->tsan = __tsan_create_fiber(0);
+    return f;
+}
+
+void free_fiber(fiber *f)
+{
+    if (f->tsan) __tsan_destroy_fiber(f->tsan);
+    munmap(f->stack, STACK);
+    delete f;
+}
+
+/* Returns a fiber for a new CUDA thread. With TSan each thread has one already (take_fiber). */
 static fiber *fresh_fiber(const cuda_thread *t)
 {
     fiber *f;
-    if (run->idle.empty()) {
-        f = new fiber();
-        f->stack = (char *)mmap(nullptr, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-                                0);
-        if (f->stack == MAP_FAILED || mprotect(f->stack, 4096, PROT_NONE)) {
-            perror("sim: a stack");
-            abort();
-        }
-        f->colour = run->fibers.size() * 17 * 64 % 16384;
+    if (tsan()) {
+        f = t->on;
+    } else if (run->idle.empty()) {
+        f = new_fiber(run->fibers.size());
         run->fibers.push_back(f);
     } else {
         f = run->idle.back();
         run->idle.pop_back();
-        if (tsan()) {
-            void *me = __tsan_get_current_fiber();
-            __tsan_switch_to_fiber(t->tsan, 1);
-            mmap(f->stack + STACK - TSAN_STACK, TSAN_STACK, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-            __tsan_switch_to_fiber(me, 1);
-        }
     }
     context_make(&f->at, f->stack, STACK - f->colour, fiber_main);
     return f;
@@ -254,7 +260,7 @@ static void switch_away(fiber *me, cuda_thread *next)
     self = next;
     if (next->on == me) return;
     run->now = next->on;
-    go(&me->at, &next->on->at, next->on->stack, STACK, next->tsan);
+    go(&me->at, &next->on->at, next->on->stack, STACK, next->on->tsan);
 }
 
 void wait_as(thread_state state, site at)
@@ -304,7 +310,7 @@ static void fiber_main()
             next->on = fresh_fiber(next);
             next->state = READY;
         }
-        run->idle.push_back(me);
+        if (!tsan()) run->idle.push_back(me);
         switch_away(me, next);
         abort(); /* not reached: an idle fiber restarts at its entry point */
     }
@@ -316,7 +322,7 @@ void run_ready()
     first->on = fresh_fiber(first);
     run->now = first->on;
     self = first;
-    go(&run->outside, &first->on->at, first->on->stack, STACK, first->tsan);
+    go(&run->outside, &first->on->at, first->on->stack, STACK, first->on->tsan);
     if (!broken) return;
     for (fiber *f : run->fibers) unpoison(f->stack + 4096, STACK - 4096); /* stacks of abandoned threads */
 }

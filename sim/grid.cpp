@@ -73,17 +73,15 @@ void yield(site at)
     wait_as(READY, at);
 }
 
-/* TSan contexts of CUDA threads. Consecutive blocks use different contexts, because TSan misses races between two
- * blocks that share a context. */
-static std::vector<void *> &contexts = *new std::vector<void *>;
-static size_t next_context;
-static void *tsan_context(size_t at_once)
+/* Fibers with TSan contexts. Consecutive blocks use different ones, because TSan misses races between two blocks that
+ * share a context. */
+static std::vector<fiber *> &watched = *new std::vector<fiber *>;
+static size_t next_watched;
+static fiber *take_fiber(size_t at_once)
 {
-    if (contexts.size() < std::max(at_once, std::min(TSAN_CONTEXTS, 3 * at_once))) {
-        contexts.push_back(__tsan_create_fiber(0));
-        return contexts.back();
-    }
-    return contexts[next_context++ % contexts.size()];
+    while (watched.size() < std::max(at_once, std::min(TSAN_CONTEXTS, 3 * at_once)))
+        watched.push_back(new_fiber(watched.size()));
+    return watched[next_watched++ % watched.size()];
 }
 
 static void block_begin(cuda_block *b, uint64_t index)
@@ -112,7 +110,7 @@ static void block_begin(cuda_block *b, uint64_t index)
         t.number = (unsigned)i;
         t.lane = (unsigned)i % 32;
         t.block = t.home = b;
-        if (tsan()) t.tsan = tsan_context(n * run->blocks.size());
+        if (tsan()) t.on = take_fiber(n * run->blocks.size());
     }
 }
 
@@ -136,12 +134,12 @@ static void blocks_run()
     /* Abandoned CUDA threads never return from their calls, so their TSan contexts are destroyed and replaced. */
     for (cuda_block *b : run->blocks)
         for (cuda_thread &t : b->threads) {
-            __tsan_switch_to_fiber(t.tsan, 1);
+            __tsan_switch_to_fiber(t.on->tsan, 1);
             release(&finished[grid_turn]);
         }
     __tsan_switch_to_fiber(run->outside_tsan, 1);
-    for (void *c : contexts) __tsan_destroy_fiber(c);
-    contexts.clear();
+    for (fiber *f : watched) free_fiber(f);
+    watched.clear();
 }
 
 static runner *take_runner()

@@ -85,6 +85,7 @@ struct fiber {
     context at;
     char *stack;
     size_t colour; /* offset at which the stack starts; differs per fiber to avoid cache conflicts */
+    void *tsan;    /* TSan's context, which remembers accesses to this stack */
 };
 
 enum { MAX_COPIES = 128, MAX_COPY_GROUPS = 8, MAX_WARPS = 32, MAX_WARP_GROUPS = 8 };
@@ -103,7 +104,6 @@ enum thread_state : unsigned char { FRESH, READY, AT_BARRIER, IN_WARP, AT_GRID, 
 struct cuda_thread : thread_view {
     cuda_block *home;
     fiber *on;
-    void *tsan;
     unsigned number;
     thread_state state;
     bool waited; /* the thread has called grid_dependency_wait */
@@ -193,6 +193,8 @@ bool same(site a, site b);
 void report(site at, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool failed();
 void forget_report();
+fiber *new_fiber(size_t number);
+void free_fiber(fiber *f);
 [[noreturn]] void abandon(); /* ends the calling fiber and its launch */
 bool stack_overflow(const void *p);
 extern std::atomic<int> device_error; /* sticky cudaError_t */

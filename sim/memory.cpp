@@ -1,6 +1,6 @@
 /* Device and pinned host memory. Every allocation has its own pages between two guard areas. It ends as close to the
- * second guard area as 256-byte alignment allows. New memory is filled with NaN. Very large allocations have zeros,
- * because untouched zero pages need no memory. Device memory is accessible only while a kernel or a copy runs. The
+ * second guard area as 256-byte alignment allows. New memory is filled with NaN by private mappings of a file of bytes
+ * 0xff, so that untouched pages cost nothing. Device memory is accessible only while a kernel or a copy runs. The
  * first access faults (SIGSEGV in a debugger), and the fault handler maps the allocation. Freed memory stays
  * unmapped. */
 #include "inside.h"
@@ -20,7 +20,7 @@ struct allocation {
     char *data;
 };
 static const size_t PAGE = 4096, ALIGN = 256, GUARD = 1 << 20; /* wrong row or image indices hit a guard area */
-static const size_t FILLED = (size_t)2 << 30;
+static const size_t FILE_MOST = 64 << 20;
 static std::map<uintptr_t, allocation> &all =
     *new std::map<uintptr_t, allocation>; /* a key is the end of the second guard area */
 static std::vector<allocation *> &guarded = *new std::vector<allocation *>; /* live device memory */
@@ -53,6 +53,21 @@ static void reach(allocation &a, bool reachable)
     reachable ? unpoison(a.data, a.bytes) : poison(a.data, a.bytes);
 }
 
+/* Maps a file of bytes 0xff, which grows with the largest request up to FILE_MOST, over the pages. */
+static bool map_filled(char *pages, size_t bytes)
+{
+    static int file = memfd_create("sim-filled", MFD_CLOEXEC);
+    static size_t filled;
+    static const std::vector<char> block(1 << 20, (char)0xff);
+    for (; filled < bytes && filled < FILE_MOST; filled += block.size())
+        if (pwrite(file, block.data(), block.size(), (off_t)filled) != (ssize_t)block.size()) return false;
+    for (size_t done = 0; done < bytes; done += FILE_MOST)
+        if (mmap(pages + done, std::min(bytes - done, FILE_MOST), PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file, 0) == MAP_FAILED)
+            return false;
+    return true;
+}
+
 void *memory_alloc(size_t bytes, bool host)
 {
     size_t aligned = (bytes + ALIGN - 1) / ALIGN * ALIGN, pages = (aligned + PAGE - 1) / PAGE * PAGE;
@@ -60,12 +75,15 @@ void *memory_alloc(size_t bytes, bool host)
     if (m == MAP_FAILED) return nullptr;
     char *base = (char *)m;
     allocation a = {bytes, pages, host, false, false, base, base + GUARD + pages - aligned};
-    protect(a, true);
-    memset(base + GUARD, 0xff, pages <= FILLED ? pages : (size_t)(a.data - base) - GUARD);
-    memset(a.data + bytes, 0xff, (size_t)(base + GUARD + pages - a.data) - bytes);
+    lock.lock();
+    a.open = map_filled(base + GUARD, pages);
+    if (!a.open) {
+        lock.unlock();
+        munmap(base, pages + 2 * GUARD);
+        return nullptr;
+    }
     poison(base + GUARD, (size_t)(a.data - base) - GUARD);
     poison(a.data + bytes, aligned - bytes);
-    lock.lock();
     if (!host && !open_count && !tsan()) reach(a, false);
     allocation *kept = &(all[(uintptr_t)base + pages + 2 * GUARD] = a);
     if (!host) guarded.push_back(kept);
@@ -103,8 +121,9 @@ bool memory_free(void *p, bool host)
     check_untouched(*a, a->data + a->bytes, a->base + GUARD + a->pages);
     a->freed = true;
     if (!host) std::erase(guarded, a);
-    madvise(a->base + GUARD, a->pages, MADV_DONTNEED);
-    protect(*a, false);
+    /* anonymous, so that it forms one mapping with the guard areas: Linux allows 65,530 mappings */
+    a->open = mmap(a->base + GUARD, a->pages, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+                   0) == MAP_FAILED;
     poison(a->base + GUARD, a->pages);
     used -= a->host ? 0 : a->bytes;
     count--;

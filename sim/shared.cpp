@@ -17,20 +17,18 @@ static void fill(void *p, size_t n)
     for (; n; n--) *(volatile unsigned char *)c++ = 0xff;
 }
 
-static unsigned char *new_arena()
+/* Maps memory for an arena, at `at` if it is not null. */
+static unsigned char *map_arena(void *at, size_t bytes)
 {
-    void *p = mmap(nullptr, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *p = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0), -1, 0);
     if (p == MAP_FAILED) abort();
     return (unsigned char *)p;
 }
 
 void arena_begin(cuda_block *b, size_t dynamic)
 {
-    if (tsan() && b->arena) {
-        munmap(b->arena, ARENA);
-        b->arena = nullptr;
-    }
-    if (!b->arena) b->arena = new_arena();
+    if (!b->arena) b->arena = map_arena(nullptr, ARENA);
+    else if (tsan()) map_arena(b->arena, b->used + RED_ZONE); /* TSan forgets the accesses of the previous block */
     b->arrays.clear();
     b->arrays.reserve(64);
     b->dynamic = b->used = dynamic;
