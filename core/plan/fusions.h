@@ -5,11 +5,11 @@
 #include <stdbool.h>
 
 /* X(name, help). By default every fusion is on. The fusions `overlap` and `branches` change only when kernels begin. */
-#define DG_FUSIONS(X)                                                                                            \
-    X(convs,                                                                                                     \
-      "convolutions or their gradients with neighbouring ops (norm, activation, noise, image loads, loss of D)") \
-    X(update, "all weight gradients of a network with Adam")                                                     \
-    X(overlap, "fused kernels start before the previous kernel has ended (sm_90 and newer); same bits")          \
+#define DG_FUSIONS(X)                                                                                               \
+    X(convs,                                                                                                        \
+      "convolutions and data gradients with neighbouring ops: norm, activation, noise, image loads, bce loss of D") \
+    X(update, "all weight gradients of a network with Adam")                                                        \
+    X(overlap, "fused kernels start before the previous kernel has ended (sm_90 and newer); same bits")             \
     X(branches, "independent kernels run concurrently; same bits")
 enum {
 #define X(name, help) DG_FUSE_##name##_bit,

@@ -45,8 +45,8 @@ dg_err dg_ck_format(const dg_st *st, const char *path, bool *full)
             path, dg_st_get(st, "network"));
     if (!strncmp(format, "dcgan-", 6))
         return dg_fail(DG_IO,
-                       "%s: unknown format %s; this version reads " DG_CHECKPOINT_FORMAT ", " DG_GENERATOR_FORMAT
-                       " and " DG_CLASSIFIER_FORMAT "; use a newer version of dcgan",
+                       "%s: has format %s, but a checkpoint has format " DG_CHECKPOINT_FORMAT ", " DG_GENERATOR_FORMAT
+                       " or " DG_CLASSIFIER_FORMAT "; a newer version of dcgan may read it",
                        path, format);
     return dg_fail(DG_IO, "%s: is not a dcgan checkpoint (format %s)", path, format);
 }

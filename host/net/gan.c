@@ -18,7 +18,7 @@ static dg_err check_norms(const dg_model *m, const dg_net *g)
     for (int i = 0; i < g->layers; i++)
         if (g->layer[i].norm == DG_NORM_SPECTRAL)
             return dg_layer_fail(&g->layer[i], m->where,
-                                 "norm = spectral: supported in the discriminator only; use norm = batch or none");
+                                 "norm = spectral: not supported in the generator; use norm = batch or none");
     return DG_OK;
 }
 

@@ -453,7 +453,7 @@ const dg_command_info dg_commands[DG_CMDS] = {
          "dcgan batch dcgan64-paper --data cats/ --rule epoch-time :: choose the batch size by a published rule",
          "dcgan batch dcgan64-paper --data cats/ --sweep 10-500:10 :: time a range of batch sizes"}},
     [DG_CMD_REPLAY] = {"replay", "FILE", 1, 1, "repeat a recorded PyTorch run and compare the results",
-        "The command replay prints the largest difference of each tensor and fails if a difference is above --tol.",
+        "The command replay prints the largest relative difference of each tensor and fails if one is above --tol.",
         {"dcgan replay tests/golden/oracle16.safetensors --precision fp64 --tol 1e-9"}},
     [DG_CMD_CHECK] = {"check", "[MODEL]", 0, 1, "compare a training step on two backends (CPU, GPU), op by op",
         "The command check stops at the first op whose results differ by more than rounding errors.",

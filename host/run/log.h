@@ -17,8 +17,8 @@ dg_err dg_log_step(dg_log *l, const dg_log_row *row);
 dg_err dg_log_epoch(dg_log *l, const dg_log_row *means);
 /* Write buffered rows. Flush the log before saving a checkpoint, so that a kill leaves no gap in the log. */
 dg_err dg_log_flush(dg_log *l);
-/* Sync the log to disk before a checkpoint is renamed, so that a power failure leaves no checkpoint without rows.
- * Callable from any thread. */
+/* Sync the log to disk before a checkpoint is renamed, so that after a power failure checkpoint.safetensors has its
+ * rows. Callable from any thread. */
 dg_err dg_log_sync(const dg_log *l);
 /* Also write the rows to events.out.tfevents.run for TensorBoard. Call after dg_log_open. */
 dg_err dg_log_events(dg_log *l, const dg_rundir *r, uint64_t resume_step);

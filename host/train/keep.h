@@ -14,7 +14,7 @@ typedef struct dg_report_keeper dg_report_keeper;
 dg_err dg_report_keep(const dg_rundir *dir, const dg_dataset *data, dg_worker *writer, dg_worker *grids,
                       dg_report_keeper **out);
 
-/* Start to write report.html, unless the previous write is unfinished or writing takes more than 5% of the time.
+/* Start to write report.html, unless the previous write is unfinished or ended less than 20 times its duration ago.
  * Returns true if the write was started. If `last` is set, wait for earlier writes, then always start. */
 bool dg_report_renew(dg_report_keeper *k, bool last);
 

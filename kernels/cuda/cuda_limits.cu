@@ -1,7 +1,7 @@
 /* Measures a CUDA device's limits (multiply-adds, tensor cores, memory, cache, a launch) and the constants of the cost
  * model. Template parameters: real; M, the arithmetic.
  * Block: 256 threads. Grid: 8 blocks per multiprocessor, or 1 for measurements with few warps.
- * Shared memory: 8 KB. Registers: 4 to 43. Bound by: the hardware unit in each kernel's name. */
+ * Shared memory: 8 KB. Bound by: the hardware unit in each kernel's name. */
 #include "kernels/cuda/cuda_clock.cuh"
 #include "kernels/fused/fuse.cuh"
 

@@ -5,7 +5,6 @@
  * latent.
  * Thread tile: 4 images x 4 channels.
  * Shared memory: 43 KB.
- * Registers: 107.
  * Bound by: multiply-adds and random numbers */
 #define DEV_RANDOM
 #include "kernels/ops/conv/cuda/conv.cuh"

@@ -5,7 +5,6 @@
  * Block: slots of `lanes` threads each. A lane has the channels c with c / 4 % lanes == lane. A slot has the pixels p
  * with p % slots == slot.
  * Shared memory: 8 KB.
- * Registers: 128.
  * Bound by: latency. Memory traffic is 12 bytes per value of x, or 8 bytes if x is bf16. */
 #include "kernels/ops/gan_loss/cross_entropy.cuh"
 #include "kernels/fused/fuse.cuh"

@@ -5,7 +5,6 @@
  * Shared memory: as in conv_mma_fwd.cuh and conv_mma_dx.cuh, plus 16 bytes, plus 8 or 12 bytes per summed channel.
  * Weights have four pipeline stages instead of two if a stage has 8 KB. With warpgroups, a split sum needs at least the
  * size of a tile's sums (fused_mma_join.cuh).
- * Registers: forward pass 146 to 172, data gradient 146 to 190, warpgroups 107 to 254.
  * Bound by: shared memory, and the latency of the epilogue's sums over blocks. */
 #ifndef DG_FUSED_MMA_CUH
 #define DG_FUSED_MMA_CUH

@@ -3,7 +3,6 @@
  * Tile: 8x8 positions of 8 images (maps up to 32 wide) or 16x32 positions of one image. A position has 2x2 pixels of x
  * with CI channels. Stage: 4 channels of y.
  * Shared memory: 13 or 16 KB per stage, 2 to 4 stages, and 8 bytes per channel of y.
- * Registers: 96 (CI = 1), 128 (CI = 3).
  * Bound by: fp32 multiply-adds. */
 #include "kernels/ops/conv/cuda/conv_thin_dx.cuh"
 #include "kernels/ops/conv/cuda/conv_thin_fwd.cuh"

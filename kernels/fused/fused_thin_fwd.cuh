@@ -3,7 +3,6 @@
  * channels.
  * Tile: 4 x 32 pixels x 32 channels.
  * Shared memory: 5 KB (CI = 1) or 14 KB (CI = 3), on tensor cores 3 or 7 KB.
- * Registers: 96 to 117, on tensor cores 96.
  * Bound by: fp32 multiply-adds, on tensor cores stores of the results. */
 #ifndef DG_FUSED_THIN_FWD_CUH
 #define DG_FUSED_THIN_FWD_CUH

@@ -3,7 +3,6 @@
  * file.
  * Tile: depends on the weight gradient (fused_update.h).
  * Shared memory: 4 to 92 KB for the largest weight gradient, plus 320 bytes.
- * Registers: 197, with warpgroups 208.
  * Bound by: shared memory and tensor cores. */
 #ifndef DG_FUSED_UPDATE_CUH
 #define DG_FUSED_UPDATE_CUH

@@ -1,7 +1,6 @@
 /* The second kernel of the fused update adds the parts of the sums (from fused_update_job.cuh) and applies Adam.
  * Tile: 2,048 weights per block, fewer if the sum has many parts.
  * Shared memory: 4 KB.
- * Registers: 64.
  * Bound by: memory, 26 bytes per weight and 4 bytes per part of its sum. */
 #include "kernels/fused/fused_update_job.cuh"
 #include "kernels/fused/rounded.cuh"

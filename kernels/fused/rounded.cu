@@ -1,7 +1,6 @@
 /* Rounds a network's weights, and operands of weight gradients that no fused convolution has rounded.
  * Thread tile: 4 values.
  * Shared memory: none.
- * Registers: 14 and 32.
  * Bound by: memory, 6 or 8 bytes per weight */
 #include "kernels/fused/rounded.cuh"
 

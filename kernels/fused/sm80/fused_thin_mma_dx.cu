@@ -14,7 +14,6 @@
  * Tile: up to 17 rows of positions of one image, with all channels. The row above the tile is computed again.
  * Warp tile: one row of y. Each step multiplies 16 positions x 16 channels by 16 CI columns.
  * Shared memory: 1.5 KB per row (0.5 KB if CI = 1), and 1.7 KB per 16 channels of y.
- * Registers: 64 (CI = 1) or 91 (CI = 3).
  * Bound by: shared memory. */
 #include "kernels/ops/conv/cuda/conv_thin_mma.cuh"
 #include "kernels/fused/fuse.cuh"

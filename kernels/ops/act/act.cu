@@ -1,5 +1,5 @@
 /* Activations without a norm: backward, and forward for a tensor, a sum of two tensors, or a tensor with a bias.
- * Thread tile: 1 value (variant direct) or 16 bytes (variant vector). Shared memory: none. Registers: 17 to 19.
+ * Thread tile: 1 value (variant direct) or 16 bytes (variant vector). Shared memory: none.
  * Bound by: memory, 8 bytes per value forward, 12 bytes backward and for a sum */
 #include "kernels/ops/act/act.cuh"
 

@@ -1,6 +1,6 @@
 /* Adam over the flat weights of one network, in one launch.
  * Thread tile: 1 weight (variant direct) or 4 weights (variant vector). Shared memory: 40 bytes (double: 64).
- * Registers: 62 (double: 67). Bound by: memory, 28 bytes per weight */
+ * Bound by: memory, 28 bytes per weight */
 #include "kernels/ops/adam/adam.cuh"
 #include "kernels/ops/update/sweep.cuh"
 

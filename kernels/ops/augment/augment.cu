@@ -1,6 +1,6 @@
 /* Differentiable augmentation and its adjoint. A change of contrast needs the image's mean and thus a second pass over
  * the image. If `back`, the kernel computes the adjoint.
- * Grid: one block per image. Thread: every blockDim'th pixel. Shared memory: 4 KB. Registers: 50. Bound by: latency */
+ * Grid: one block per image. Thread: every blockDim'th pixel. Shared memory: 4 KB. Bound by: latency */
 #include "kernels/dev/cuda.cuh"
 extern "C" {
 #include "kernels/ops/augment/augment.h"

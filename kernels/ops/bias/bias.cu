@@ -1,5 +1,5 @@
 /* Bias with activation. The forward pass is elementwise (act.cu). The backward pass sums over columns (columns.cuh).
- * Tile: a chunk of rows (norm_chunks.h) x at most 32 lanes. Shared memory: 2 to 8 KB. Registers: 32 to 54.
+ * Tile: a chunk of rows (norm_chunks.h) x at most 32 lanes. Shared memory: 2 to 8 KB.
  * Bound by: memory, 12 bytes per value. The merge of chunks is bound by latency. */
 #include "kernels/ops/act/act.cuh"
 #include "kernels/ops/norm/columns.cuh"

@@ -1,5 +1,5 @@
 /* Dropout with one Philox block per thread.
- * Thread tile: 4 values. Shared memory: none. Registers: 20 to 24.
+ * Thread tile: 4 values. Shared memory: none.
  * Bound by: memory, and the instructions of Philox (about 25 per value) */
 #include "kernels/dev/cuda.cuh"
 extern "C" {

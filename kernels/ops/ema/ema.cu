@@ -1,5 +1,5 @@
 /* Running averages of weights, in one launch.
- * Thread tile: 1 weight (variant direct) or 4 weights (variant vector). Shared memory: none. Registers: 28 to 32.
+ * Thread tile: 1 weight (variant direct) or 4 weights (variant vector). Shared memory: none.
  * Bound by: memory, 12 bytes per weight */
 #include "kernels/ops/update/sweep.cuh"
 extern "C" {

@@ -1,5 +1,5 @@
 /* GAN losses of a few dozen logits per step. One thread adds the terms of the logits in index order, as the CPU does.
- * Grid: one block. Shared memory: 4 KB of terms. Registers: 50. Bound by: latency */
+ * Grid: one block. Shared memory: 4 KB of terms. Bound by: latency */
 #include "kernels/ops/gan_loss/cross_entropy.cuh"
 
 static constexpr int THREADS = 256;

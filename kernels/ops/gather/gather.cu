@@ -1,6 +1,6 @@
 /* Ops gather (dataset records to a batch), to_u8 (a batch to bytes) and advance (the step counter).
- * Thread tile: 1 value (variant direct) or 4 values (variant vector). Shared memory: none. Registers: 12 to 32. Bound
- * by: memory */
+ * Thread tile: 1 value (variant direct) or 4 values (variant vector). Shared memory: none.
+ * Bound by: memory */
 #include "kernels/ops/gather/gather.cuh"
 
 /* Scales the pixels of a record by channel. Values of prepared images are copied. */

@@ -1,7 +1,7 @@
 /* Grouped convolution with stride 1: forward, data gradient, weight gradient.
- * Forward and data gradient: one thread per result. Shared memory: none. Registers: 32 to 40.
+ * Forward and data gradient: one thread per result. Shared memory: none.
  * Weight gradient: one block per output channel, tap and 16 input channels. A thread sums every 16th pixel. Shared
- * memory: 256 sums. Registers: 46.
+ * memory: 256 sums.
  * Bound by: loads */
 #include "kernels/dev/cuda.cuh"
 

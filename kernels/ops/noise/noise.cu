@@ -1,5 +1,5 @@
 /* Random latents z, from cuRAND's Philox.
- * Thread tile: 4 normal numbers. Shared memory: none. Registers: 22.
+ * Thread tile: 4 normal numbers. Shared memory: none.
  * Bound by: the launch, because a step has only a few thousand numbers */
 #define DEV_RANDOM
 #include "kernels/dev/cuda.cuh"

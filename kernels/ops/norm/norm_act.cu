@@ -1,7 +1,6 @@
 /* Batch norm with an activation: statistics, forward, backward. Sums: see columns.cuh.
  * Tile of sums: a chunk of rows (norm_chunks.h) x at most 32 lanes. Thread tile of elementwise kernels: 1 or 4 values.
  * Shared memory: 16 KB for sums (fp64: 4 KB), none for elementwise kernels.
- * Registers: sums 32 to 64, merging 56 to 72, elementwise 37 to 56.
  * Bound by: memory (sums, elementwise), latency (merging) */
 #include "kernels/ops/norm/columns.cuh"
 

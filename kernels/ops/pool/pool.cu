@@ -1,5 +1,5 @@
 /* Max and mean pooling and their gradients.
- * Thread tile: 1 result (variant direct) or 4 channels (variant vector). Shared memory: none. Registers: 32 to 48.
+ * Thread tile: 1 result (variant direct) or 4 channels (variant vector). Shared memory: none.
  * Bound by: memory; neighbouring threads read common pixels from L1 */
 #include "kernels/dev/cuda.cuh"
 

@@ -1,5 +1,5 @@
 /* Resampling by 2.
- * Thread tile: 1 result (variant direct) or 4 channels (variant vector). Shared memory: none. Registers: 28 to 36.
+ * Thread tile: 1 result (variant direct) or 4 channels (variant vector). Shared memory: none.
  * Bound by: memory; neighbouring threads read common pixels from L1 */
 #include "kernels/dev/cuda.cuh"
 extern "C" {

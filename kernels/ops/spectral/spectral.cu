@@ -2,7 +2,6 @@
  * need a sum, each block computes the sum itself, in the same order.
  * Tile of W^T u: 32 columns per block, with rows divided among warps. Tile of W v: one row per warp.
  * Shared memory: 8.3 KB of column sums for W^T u, 256 bytes of warp sums in the other kernels.
- * Registers: 28 to 46.
  * Bound by: memory; with few weights, latency */
 #include "kernels/ops/update/sweep.cuh"
 extern "C" {

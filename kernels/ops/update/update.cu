@@ -1,6 +1,5 @@
 /* Optimizers for the flat weights of one network. Each op is one launch.
- * Thread tile: 1 weight (variant direct) or 4 weights (variant vector). Shared memory: 4 bytes. Registers: 47 (double:
- * 54).
+ * Thread tile: 1 weight (variant direct) or 4 weights (variant vector). Shared memory: 4 bytes.
  * Bound by: memory, 12 (sgd) to 28 bytes (adadelta) per weight */
 #include "kernels/ops/adam/adam.cuh"
 #include "kernels/ops/update/sweep.cuh"

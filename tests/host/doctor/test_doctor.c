@@ -192,7 +192,7 @@ static void check_silence(void)
     well(1500);
     judged(0.6);
     for (long i = 0; i < rows; i++) row[i].measure[DG_LOG_RECALL] = 0.1;
-    /* rule copies requires varied samples */
+    /* the rule `copies` ignores samples that are not varied */
     NOTHING("near to real images, and not varied", NULL, 0);
     judged(0.6);
     for (long i = 0; i < rows; i++) row[i].measure[DG_LOG_COVERAGE] = 0.4;

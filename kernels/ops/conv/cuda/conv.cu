@@ -1,5 +1,5 @@
 /* Direct convolution kernels for every shape, and the dispatch from a variant to its launcher.
- * Thread tile: one result; in dw_by_warps, a warp computes one result. Shared memory: none. Registers: 32 to 40.
+ * Thread tile: one result; in dw_by_warps, a warp computes one result. Shared memory: none.
  * Bound by: latency of loads. */
 #include "kernels/ops/conv/cuda/conv.cuh"
 extern "C" {

@@ -1,7 +1,6 @@
 /* Unfused weight gradient on tensor cores.
  * Tile: 64 channels of y x 16 taps x 16 channels of x.
  * Shared memory: 37 KB, in small maps 45 KB.
- * Registers: 162 to 214.
  * Bound by: shared memory and L2. */
 #ifndef DG_CONV_MMA_DW_PLAIN_CUH
 #define DG_CONV_MMA_DW_PLAIN_CUH

@@ -1,7 +1,6 @@
 /* Kernels of unfused forward passes and data gradients on tensor cores. Template parameter Job is dg_fwd_job or
  * dg_dx_job, and G is the tile of the job.
  * Tile and shared memory: see conv_mma_fwd.cuh and conv_mma_dx.cuh.
- * Registers: forward 156 to 216, data gradient 152 to 196, with warpgroups 119 to 247.
  * Bound by: shared memory (docs/cuda.md). */
 #ifndef DG_CONV_MMA_PLAIN_CUH
 #define DG_CONV_MMA_PLAIN_CUH

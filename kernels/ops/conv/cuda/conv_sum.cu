@@ -1,5 +1,5 @@
 /* Adds the parts of a split sum.
- * Thread tile: one result. Shared memory: none. Registers: 36. Bound by: memory */
+ * Thread tile: one result. Shared memory: none. Bound by: memory */
 #include "kernels/ops/conv/cuda/conv.cuh"
 
 /* A thread has eight partial sums, so that eight loads are in flight. */

@@ -2,7 +2,6 @@
  * call the fused kernels, with an empty prologue and epilogue. CI: channels of x.
  * Tile: 4 x 32 pixels x 32 channels of y, 16 taps x CI channels of x.
  * Shared memory: 19 KB (CI = 1) or 24 KB (CI = 3).
- * Registers: 64 (CI = 1) or 117 (CI = 3).
  * Bound by: shared memory */
 #include "kernels/ops/conv/cuda/conv_thin_dw.cuh"
 #include "kernels/fused/fuse.cuh"

@@ -8,7 +8,6 @@
  * part is a range of images.
  * Tile: 32x32 to 128x128 results (conv_tiles.h), 16 terms of the sum per stage, 2 to 4 stages.
  * Shared memory: 4 to 20 KB per stage.
- * Registers: 72 to 168.
  * Bound by: fp32 multiply-adds.
  * B: rows or columns of a loader's tile. NT: threads per block. DIR: order of taps, 1 or -1. G: the dg_gemm
  * (gemm.cuh). */

@@ -1,7 +1,7 @@
 /* 3x3 and 1x1 convolutions on tensor cores (conv_mma_odd_job.cuh, conv_mma_odd_dw.cuh). A 3x3 kernel with stride 2 and
  * pad 1 runs as a 4x4 kernel whose last row and column are zero. `widen_kernel` stores the 4x4 weights in scratch
  * memory. `narrow_kernel` adds the parts of a weight gradient and drops the additional taps.
- * Thread tile: four values. Shared memory: none. Registers: 22 and 32. Bound by: memory */
+ * Thread tile: four values. Shared memory: none. Bound by: memory */
 #include "kernels/ops/conv/sm80/conv_mma_odd_dw.cuh"
 
 /* `to` has shape (Co, 4, 4, Ci), `quads` times four values. */

@@ -3,7 +3,6 @@
  * 1, a piece is consecutive positions, as in conv_mma_odd_job.cuh.
  * Tile: 64 channels of y x 9 taps x 32 channels of x (K = 3), or 128 x 128 channels (K = 1).
  * Shared memory: 35 KB (K = 3) or 68 KB (K = 1).
- * Registers: 162 (K = 3) or 212 (K = 1).
  * Bound by: L2 and shared memory. */
 #ifndef DG_CONV_MMA_ODD_DW_CUH
 #define DG_CONV_MMA_ODD_DW_CUH

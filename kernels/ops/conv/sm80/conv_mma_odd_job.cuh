@@ -7,7 +7,6 @@
  * zeros between pixels.
  * Tile: 128 positions x 64 channels (K = 3), or 128 positions x 128 channels (K = 1).
  * Shared memory: 34 KB (K = 3) or 70 KB (K = 1).
- * Registers: 176 to 196.
  * Bound by: the L2 cache, because weights and values are fp32 in memory. */
 #ifndef DG_CONV_MMA_ODD_JOB_CUH
 #define DG_CONV_MMA_ODD_JOB_CUH

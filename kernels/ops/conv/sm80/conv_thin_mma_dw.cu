@@ -1,7 +1,6 @@
 /* Unfused weight gradient of images on tensor cores. CI: channels of x.
  * Tile: 4 x 32 pixels x 32 channels of y, 16 taps x CI channels of x.
  * Shared memory: 19 KB (CI = 1) or 24 KB (CI = 3).
- * Registers: 73 (CI = 1) or 124 (CI = 3).
  * Bound by: shared memory and the latency of the next tile. */
 #include "kernels/ops/conv/cuda/conv_thin_mma_dw.cuh"
 
