@@ -230,7 +230,7 @@ $(BUILD)/tests/preload/%.so: tests/preload/%.c $(BUILD)/flags
 
 tests: $(TESTS) $(FUZZERS) $(PRELOADS) ## build the tests
 RUN_TESTS = OBJECTS='$(BUILD)' RUN_TIMES=$(BUILD)/times DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) \
-    PRELOADS='$(RUN_PRELOADS)' TORTURE_EVERY=160 \
+    PRELOADS='$(RUN_PRELOADS)' TORTURE_EVERY=$(if $(filter check,$(MAKECMDGOALS)),160,$(if $(SAN),160,100)) \
     sh scripts/run-tests
 ifneq ($(ROOM),)
 ROOM_TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(filter tests/$(ROOM)/%,$(TEST_SRC))))
