@@ -19,6 +19,7 @@ typedef struct {
     char (*made)[DG_ONNX_NAME];
     float number[CONSTANTS][4]; /* constants that normalise the pixels of a classifier */
     int64_t shape[4];
+    bool has_map; /* the shape of maps is stored */
 } graph;
 
 static const char *constant(graph *g, const char *name, int i, int channels, double value)
@@ -68,6 +69,19 @@ static void prepare(graph *g, const dg_input_data *input, char value[DG_ONNX_NAM
     dg_onnx_input(step(g, value, "Div", "standard"), constant(g, "input.std", 3, C, 0));
 }
 
+/* Turns the vector of a dense layer into a map of one pixel. */
+static void make_map(graph *g, const dg_layer *l, char value[DG_ONNX_NAME])
+{
+    static const int64_t shape[] = {0, 0, 1, 1}; /* 0: as in the input */
+    static const char name[] = "map.shape";
+    dg_onnx_input(dg_onnx_then(&g->onnx, "Reshape", l->name, "map", value), name);
+    if (g->has_map) return;
+    g->has_map = true;
+    dg_st_tensor *t = &g->weight[g->weights++];
+    *t = (dg_st_tensor){.type = DG_I64, .rank = 1, .dim = {4}, .data = shape, .bytes = sizeof shape};
+    snprintf(t->name, sizeof t->name, "%s", name);
+}
+
 static void add_layer(graph *g, int i, const char *start)
 {
     const dg_layer *l = &g->m->net[g->net].layer[i];
@@ -76,6 +90,7 @@ static void add_layer(graph *g, int i, const char *start)
     dg_layer_onnx n = {.add = l->add < 0 ? NULL : g->made[l->add]};
     snprintf(n.value, sizeof n.value, "%s", l->input < 0 ? start : g->made[l->input]);
     for (int k = 0; k < count; k++) n.parameter[k] = g->tensor[k].name;
+    if (l->input >= 0 && g->m->net[g->net].layer[l->input].flat && !l->flat) make_map(g, l, n.value);
     if (l->kind->onnx) l->kind->onnx(&g->onnx, l, &n);
     memcpy(g->made[i], n.value, sizeof n.value);
     for (int k = 0; k < count; k++, g->tensor++) {
@@ -121,7 +136,7 @@ dg_err dg_onnx_network(const char *path, const dg_model *m, int net, const dg_in
                        const dg_st_tensor *tensor, const dg_st_meta *meta, int metas)
 {
     graph g = {.m = m, .net = net, .tensor = tensor};
-    g.weight = malloc((DG_CK_MOST + CONSTANTS + 1) * sizeof *g.weight);
+    g.weight = malloc((DG_CK_MOST + CONSTANTS + 2) * sizeof *g.weight);
     g.made = malloc((size_t)m->net[net].layers * sizeof *g.made);
     dg_err e = g.weight && g.made ? DG_OK : dg_fail(DG_DEVICE, "%s: out of memory", path);
     if (!e) {

@@ -66,6 +66,49 @@ for model in bilinear-16x3 residual-16x3 r3gan-16x3 repeated.cfg; do
     generates_alike "$net.safetensors" "$net-z.safetensors" "$net-made"
 done
 
+# convolutions that read the vector of a dense layer
+cat > vector.cfg << END
+[model]
+name = vector
+size = 16
+latent = 8
+[G]
+op = conv_transpose
+filters = 10
+kernel = 4
+stride = 2
+pad = 1
+act = relu
+[G.1]
+op = dense
+[G.2]
+norm = batch
+stride = 1
+pad = 0
+[G.3]
+[G.4]
+filters = 3
+act = tanh
+[D]
+filters = 8
+act = leaky
+[D.1]
+kernel = 4
+stride = 2
+[D.2]
+op = dense
+[D.3]
+kernel = 1
+filters = 1
+act = none
+END
+exits 0 --data cats --model vector.cfg --batch 8 --epochs 2 --out of-vector -q || finish
+exits 0 export of-vector --onnx --out vector.onnx
+exits 0 export of-vector --network D --onnx vector-d.onnx
+exits 0 generate of-vector --seeds 3-9 --write-z vector-z.safetensors --out vector-made
+onnx image vector.onnx vector-z.safetensors vector-made/seed-000[3-9].png
+onnx logits vector-d.onnx
+
 # spectral norm: ONNX has the normalised weights, the export for PyTorch weight_orig, u and v
 exits 0 --data cats --model dcgan-16x3-spectral --batch 8 --epochs 2 --out normal -q || finish
 exits 0 export normal --network D --out normal.safetensors

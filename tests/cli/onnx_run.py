@@ -120,7 +120,7 @@ def run(o, x):
                  'Tanh': lambda: np.tanh(x), 'Flatten': lambda: x.reshape(len(x), -1), 'Identity': lambda: x,
                  'Concat': lambda: np.concatenate(v, a['axis']), 'DepthToSpace': lambda: doubled(x, a['blocksize']),
                  'Add': lambda: x + v[1], 'Sub': lambda: x - v[1], 'Div': lambda: x / v[1],
-                 'Reshape': lambda: x.reshape(v[1].astype(int))}[kind]()
+                 'Reshape': lambda: x.reshape([int(d) or x.shape[i] for i, d in enumerate(v[1])])}[kind]()
         if kind in ('Conv', 'ConvTranspose', 'Gemm') and len(v) > 2:
             y = y + channels(v[2], y)
         values[out] = y

@@ -12,6 +12,7 @@ static dg_err shape(dg_layer *l, const char *where)
     if (l->stride < 0) l->stride = l->kernel;
     if (l->pad < 0) l->pad = 0;
     if (l->bias < 0) l->bias = 0;
+    l->flat = false;
     l->out = (dg_shape){1, 0, 0, l->in.C};
     const dg_err e = dg_layer_windows(l, where, true, &l->out);
     return e ? e : dg_layer_check_size(l, where);
