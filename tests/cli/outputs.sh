@@ -114,12 +114,14 @@ stderr_has 'Broken pipe'
 "$program" curves run --out - 2> .err >&-
 fact $(($? != 4)) 'a closed standard output should be an error'
 says stdout-closed
-# no descriptor is left for a copy of standard output
-sh -c 'ulimit -S -n 3; exec "$0" curves run --out -' "$program" > few 2>&-
-fact $(($? != 4)) 'standard output that cannot be copied should be an error'
-ensure 'nothing should be written' [ ! -s few ]
-sh -c 'ulimit -S -n 3; exec "$0" --version' "$program" > few 2>&-
-fact $? 'dcgan --version should need no further descriptor'
+# no descriptor is left for a copy of standard output (AddressSanitizer itself does not start so)
+if ! grep -q __asan_init "$program"; then
+    sh -c 'ulimit -S -n 3; exec "$0" curves run --out -' "$program" > few 2>&-
+    fact $(($? != 4)) 'standard output that cannot be copied should be an error'
+    ensure 'nothing should be written' [ ! -s few ]
+    sh -c 'ulimit -S -n 3; exec "$0" --version' "$program" > few 2>&-
+    fact $? 'dcgan --version should need no further descriptor'
+fi
 # the error of a command is not replaced by that of a full standard output
 mkdir half
 cp cats/cat-0000[0-4].png half

@@ -165,6 +165,7 @@ static void odd_folder(void)
     save_noise(at("sub"), 0, 90, 2);
     DG_CHECK(!symlink("..", at("sub/loop")));
     DG_CHECK(!symlink("self.png", at("self.png")));
+    DG_CHECK(!symlink("zero-byte.png/x", at("below-file.png")));
     DG_CHECK(!symlink("nothing", at("dangling.png")));
     DG_CHECK(!symlink("sub/01.png", at("link")));
     DG_CHECK(!symlink("sub", at("linked-folder")));
@@ -190,6 +191,7 @@ static void odd_folder(void)
             {"sub/loop", "a symbolic link to a folder (these are not followed)", 0},
             {"linked-folder", "a symbolic link to a folder (these are not followed)", 0},
             {"self.png", "a loop of symbolic links", 1},
+            {"below-file.png", "a symbolic link: Not a directory", 1},
             {"dangling.png", "a dangling symbolic link", 1},
             {"zero.png", "a symbolic link to a device", 1},
             {"mem.png", "empty file", 1},

@@ -3,6 +3,7 @@
 #include "failing.h"
 
 #include "host/measure/check.h"
+#include "host/measure/tuner.h"
 #include "kernels/ops/conv/variants.h"
 #include "machine.h"
 
@@ -193,6 +194,19 @@ static void penalty_identity(void)
     }
 }
 
+/* `dcgan tune` refuses a CPU before it builds a job; the tuner does, too. */
+static void cpu_is_not_tuned(void)
+{
+    dg_backend *b;
+    dg_trial t;
+    dg_tuner_result result;
+    if (!DG_WORKS(dg_cpu_open(&(dg_cpu_options){.threads = 1}, &b))) return;
+    DG_WORKS(dg_trial_open(&t, &model, 2, b));
+    DG_REFUSED(dg_tuner_run(&t, &(dg_tuner_options){.repeats = 1}, &result), DG_USAGE, "CUDA");
+    dg_trial_close(&t);
+    b->close(b);
+}
+
 int main(void)
 {
     penalty_identity();
@@ -202,5 +216,6 @@ int main(void)
     if (!DG_WORKS(e)) return dg_test_report();
     equal_backends_agree(DG_F32);
     equal_backends_agree(DG_F64);
+    cpu_is_not_tuned();
     return dg_test_report();
 }
