@@ -59,19 +59,16 @@ static void range_of(const char *name, double *lo, double *hi)
 static dg_err fill_operand(const tuner *s, const dg_op *op, int operand, const dg_row *r, uint64_t stream)
 {
     const dg_job *job = &s->trial->job;
-    const size_t bytes = dg_check_bytes(op, operand, r), n = bytes / dg_type_bytes(r->type);
-    void *values = malloc(bytes);
+    const size_t bytes = dg_check_bytes(op, operand, r), n = bytes / sizeof(float);
+    float *values = malloc(bytes);
     if (!values) return dg_fail(DG_DEVICE, "out of memory for the operands of %s", op->name);
     double lo, hi;
     range_of(dg_op_info_of(op->kind)->operand[operand].name, &lo, &hi);
     for (size_t i = 0; i < n; i += 4) {
         uint32_t word[4];
         dg_philox(word, 1, dg_subsequence(DG_STREAM_SYNTH, stream), i / 4);
-        for (size_t k = i; k < n && k < i + 4; k++) {
-            const double v = lo + (hi - lo) * word[k - i] / 4294967296.0;
-            if (r->type == DG_F32) ((float *)values)[k] = (float)v;
-            else ((double *)values)[k] = v;
-        }
+        for (size_t k = i; k < n && k < i + 4; k++)
+            values[k] = (float)(lo + (hi - lo) * word[k - i] / 4294967296.0);
     }
     const dg_err e = s->b->put(s->b, dg_check_memory(job, r), values, bytes);
     free(values);
@@ -86,7 +83,7 @@ static dg_err fill(const tuner *s, const dg_op *op, uint64_t stream)
     for (int k = 0; k < n && !e; k++) {
         const dg_row *r = dg_plan_row(&s->trial->job.plan[DG_PLAN_TRAIN], op, k);
         if (!r || list[k].role == DG_SCRATCH || r->kind == DG_STATE || r->kind == DG_OUTSIDE) continue;
-        if (r->type == DG_F32 || r->type == DG_F64) e = fill_operand(s, op, k, r, stream + (uint64_t)k);
+        if (r->type == DG_F32) e = fill_operand(s, op, k, r, stream + (uint64_t)k);
     }
     return e;
 }

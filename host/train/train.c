@@ -247,9 +247,8 @@ static dg_err judge_epoch(dg_training *r)
 {
     const uint64_t epoch = r->given.epoch + 1;
     if (!dg_judge_due(&r->out, epoch)) return DG_OK;
-    const dg_err e = dg_critic_judge(&r->critic, &r->job, r->o->seed, r->judged.measure);
-    if (!e) r->judged.epoch = epoch;
-    return e;
+    r->judged.epoch = epoch;
+    return dg_critic_judge(&r->critic, &r->job, r->o->seed, r->judged.measure);
 }
 
 static dg_err save_judged(dg_training *r, uint64_t epoch)
