@@ -67,8 +67,7 @@ static dg_err fill_operand(const tuner *s, const dg_op *op, int operand, const d
     for (size_t i = 0; i < n; i += 4) {
         uint32_t word[4];
         dg_philox(word, 1, dg_subsequence(DG_STREAM_SYNTH, stream), i / 4);
-        for (size_t k = i; k < n && k < i + 4; k++)
-            values[k] = (float)(lo + (hi - lo) * word[k - i] / 4294967296.0);
+        for (size_t k = i; k < n && k < i + 4; k++) values[k] = (float)(lo + (hi - lo) * word[k - i] / 4294967296.0);
     }
     const dg_err e = s->b->put(s->b, dg_check_memory(job, r), values, bytes);
     free(values);
