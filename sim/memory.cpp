@@ -5,8 +5,10 @@
  * unmapped. */
 #include "inside.h"
 
+#include <errno.h>
 #include <map>
 #include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -20,7 +22,7 @@ struct allocation {
     char *data;
 };
 static const size_t PAGE = 4096, ALIGN = 256, GUARD = 1 << 20; /* wrong row or image indices hit a guard area */
-static const size_t FILE_MOST = 64 << 20;
+static const size_t FILE_MOST = 64 << 20;                      /* max size of the file of bytes 0xff */
 static std::map<uintptr_t, allocation> &all =
     *new std::map<uintptr_t, allocation>; /* a key is the end of the second guard area */
 static std::vector<allocation *> &guarded = *new std::vector<allocation *>; /* live device memory */
@@ -35,13 +37,16 @@ static allocation *find(const void *p) /* returns the allocation whose pages or 
     return i != all.end() && (uintptr_t)p >= (uintptr_t)i->second.base ? &i->second : nullptr;
 }
 
+[[noreturn]] static void stop(const char *call)
+{
+    fprintf(stderr, "sim: %s: %s\n", call, strerror(errno));
+    abort();
+}
+
 static void protect(allocation &a, bool reachable)
 {
     a.open = reachable;
-    if (mprotect(a.base + GUARD, a.pages, reachable ? PROT_READ | PROT_WRITE : PROT_NONE)) {
-        perror("sim: mprotect");
-        abort();
-    }
+    if (mprotect(a.base + GUARD, a.pages, reachable ? PROT_READ | PROT_WRITE : PROT_NONE)) stop("mprotect");
 }
 
 /* Makes the data of an allocation accessible or inaccessible to host code. AddressSanitizer checks instrumented host
@@ -53,7 +58,8 @@ static void reach(allocation &a, bool reachable)
     reachable ? unpoison(a.data, a.bytes) : poison(a.data, a.bytes);
 }
 
-/* Maps a file of bytes 0xff, which grows with the largest request up to FILE_MOST, over the pages. */
+/* Maps a file of bytes 0xff, which grows with the largest request up to FILE_MOST, over the pages. The caller holds the
+ * lock. */
 static bool map_filled(char *pages, size_t bytes)
 {
     static int file = memfd_create("sim-filled", MFD_CLOEXEC);
@@ -122,8 +128,10 @@ bool memory_free(void *p, bool host)
     a->freed = true;
     if (!host) std::erase(guarded, a);
     /* anonymous, so that it forms one mapping with the guard areas: Linux allows 65,530 mappings */
-    a->open = mmap(a->base + GUARD, a->pages, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
-                   0) == MAP_FAILED;
+    if (mmap(a->base + GUARD, a->pages, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) ==
+        MAP_FAILED)
+        stop("mmap");
+    a->open = false;
     poison(a->base + GUARD, a->pages);
     used -= a->host ? 0 : a->bytes;
     count--;

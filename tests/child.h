@@ -29,15 +29,16 @@ typedef struct {
     char message[256];
 } child_result;
 
-static long resident_kilobytes(void)
+enum { MAPPED, RESIDENT };
+
+/* Returns the mapped or resident memory of this process, or 0 after an error. */
+static long kilobytes_of(int kind)
 {
-    long pages = 0, all = 0;
+    long pages[2];
     FILE *f = fopen("/proc/self/statm", "r");
-    if (f) {
-        if (fscanf(f, "%ld %ld", &all, &pages) != 2) pages = 0;
-        fclose(f);
-    }
-    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+    if (!f || fscanf(f, "%ld %ld", &pages[MAPPED], &pages[RESIDENT]) != 2) pages[kind] = 0;
+    if (f) fclose(f);
+    return pages[kind] * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 /* Runs work() in a child process that may map at most `address_space` additional bytes; 0 means no limit. */
@@ -55,14 +56,11 @@ __attribute__((unused)) static child_result in_child(int (*work)(void *, char *m
     pid_t pid = fork();
     if (pid == 0) {
         if (address_space && !DG_SANITIZED) {
-            long pages = 0;
-            FILE *f = fopen("/proc/self/statm", "r");
-            if (!f || fscanf(f, "%ld", &pages) != 1) _exit(125);
-            fclose(f);
-            rlim_t most = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + address_space;
-            if (setrlimit(RLIMIT_AS, &(struct rlimit){most, most})) _exit(125);
+            const long mapped = kilobytes_of(MAPPED);
+            const rlim_t most = (rlim_t)mapped * 1024 + address_space;
+            if (!mapped || setrlimit(RLIMIT_AS, &(struct rlimit){most, most})) _exit(125);
         }
-        shared->before = resident_kilobytes();
+        shared->before = kilobytes_of(RESIDENT);
         _exit(work(context, shared->message));
     }
     int status = 0;

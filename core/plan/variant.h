@@ -1,6 +1,6 @@
 /* A variant is an implementation of an op. A C file of the op defines each dg_variant, for example conv_thin.c in
- * kernels/ops/conv/cuda. dg_op_info lists the variants of an op, and op->tune.variant points to the
- * chosen variant. Code must read the members of dg_variant and never compare variant names. */
+ * kernels/ops/conv/cuda. dg_op_info lists the variants of an op, and op->tune.variant points to the chosen variant.
+ * Code must read the members of dg_variant and never compare variant names. */
 #ifndef DG_VARIANT_H
 #define DG_VARIANT_H
 

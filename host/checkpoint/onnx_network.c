@@ -18,8 +18,8 @@ typedef struct {
     int weights;
     char (*made)[DG_ONNX_NAME];
     float number[CONSTANTS][4]; /* constants that normalise the pixels of a classifier */
-    int64_t shape[4];
-    bool has_map; /* the shape of maps is stored */
+    int64_t image[4];           /* shape of the network's input */
+    bool has_map;               /* the shape of maps is stored */
 } graph;
 
 static const char *constant(graph *g, const char *name, int i, int channels, double value)
@@ -30,6 +30,14 @@ static const char *constant(graph *g, const char *name, int i, int channels, dou
     snprintf(t->name, sizeof t->name, "%s", name);
     if (!channels) g->number[i][0] = (float)value;
     return t->name;
+}
+
+/* Stores a shape, which must stay valid until the file is written. */
+static void add_shape(graph *g, const char *name, const int64_t shape[4])
+{
+    dg_st_tensor *t = &g->weight[g->weights++];
+    *t = (dg_st_tensor){.type = DG_I64, .rank = 1, .dim = {4}, .data = shape, .bytes = 4 * sizeof *shape};
+    snprintf(t->name, sizeof t->name, "%s", name);
 }
 
 static dg_onnx_node *step(graph *g, char value[DG_ONNX_NAME], const char *type, const char *what)
@@ -44,12 +52,10 @@ static void whiten(graph *g, char value[DG_ONNX_NAME])
     for (int i = 0; i < 2; i++) dg_onnx_input(n, g->tensor[i].name);
     dg_onnx_int(n, "transB", 1);
     for (int i = 0; i < 2; i++) g->weight[g->weights++] = *g->tensor++;
-    const int64_t shape[] = {-1, g->m->channels, g->m->size, g->m->size};
-    memcpy(g->shape, shape, sizeof shape);
-    dg_st_tensor *t = &g->weight[g->weights++];
-    *t = (dg_st_tensor){.name = "input.shape", .type = DG_I64, .rank = 1, .dim = {4}, .data = g->shape};
-    t->bytes = sizeof g->shape;
-    dg_onnx_input(step(g, value, "Reshape", "picture"), t->name);
+    const int64_t image[] = {-1, g->m->channels, g->m->size, g->m->size};
+    memcpy(g->image, image, sizeof image);
+    add_shape(g, "input.shape", g->image);
+    dg_onnx_input(step(g, value, "Reshape", "picture"), "input.shape");
 }
 
 static void prepare(graph *g, const dg_input_data *input, char value[DG_ONNX_NAME])
@@ -73,13 +79,9 @@ static void prepare(graph *g, const dg_input_data *input, char value[DG_ONNX_NAM
 static void make_map(graph *g, const dg_layer *l, char value[DG_ONNX_NAME])
 {
     static const int64_t shape[] = {0, 0, 1, 1}; /* 0: as in the input */
-    static const char name[] = "map.shape";
-    dg_onnx_input(dg_onnx_then(&g->onnx, "Reshape", l->name, "map", value), name);
-    if (g->has_map) return;
+    dg_onnx_input(dg_onnx_then(&g->onnx, "Reshape", l->name, "map", value), "map.shape");
+    if (!g->has_map) add_shape(g, "map.shape", shape);
     g->has_map = true;
-    dg_st_tensor *t = &g->weight[g->weights++];
-    *t = (dg_st_tensor){.type = DG_I64, .rank = 1, .dim = {4}, .data = shape, .bytes = sizeof shape};
-    snprintf(t->name, sizeof t->name, "%s", name);
 }
 
 static void add_layer(graph *g, int i, const char *start)

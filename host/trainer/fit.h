@@ -21,8 +21,8 @@ dg_err dg_build_if_fits(dg_job *job, const dg_model *m, const dg_job_options *o,
 dg_err dg_largest_batch(const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room, int *batch);
 
 /* Build the job, with dataset windows (job->o.window) if the dataset does not fit. `most` is a memory limit in MB; 0:
- * no limit. Returns DG_DEVICE if the job does not fit; the message names the largest batch size that fits,
- * if any. */
+ * no limit. Returns DG_DEVICE if the job does not fit; the message names the largest batch size that fits, if one
+ * does. */
 dg_err dg_build_to_fit(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, double most);
 
 #endif

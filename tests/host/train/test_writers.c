@@ -84,15 +84,6 @@ static void checkpoints(void)
     DG_CHECK(!dg_outputs_close(&w));
 }
 
-static long mapped_kilobytes(void)
-{
-    long pages = 0;
-    FILE *f = fopen("/proc/self/statm", "r");
-    DG_CHECK(f && fscanf(f, "%ld", &pages) == 1);
-    if (f) fclose(f);
-    return pages * (sysconf(_SC_PAGESIZE) / 1024);
-}
-
 static atomic_bool written;
 static dg_err slow(void *context)
 {
@@ -119,9 +110,10 @@ static void copies(void)
     static useconds_t time[] = {999999, 50000};
     for (int full = 0; full < 2; full++) {
         struct rlimit before, few;
-        DG_CHECK(!getrlimit(RLIMIT_AS, &before));
+        const long mapped = kilobytes_of(MAPPED);
+        DG_CHECK(mapped && !getrlimit(RLIMIT_AS, &before));
         few = before;
-        few.rlim_cur = (rlim_t)1024 * (rlim_t)(mapped_kilobytes() + 6000);
+        few.rlim_cur = (rlim_t)1024 * (rlim_t)(mapped + 6000);
         atomic_store(&written, false);
         dg_worker_give(v.write.checkpoints, slow, &time[full]);
         DG_CHECK(!full || !setrlimit(RLIMIT_AS, &few));
