@@ -11,9 +11,7 @@
 #include <string.h>
 #include <jpeglib.h>
 #include <png.h>
-#ifdef HAVE_WEBP
 #include <webp/encode.h>
-#endif
 #include <zlib.h>
 
 typedef struct {
@@ -350,7 +348,6 @@ __attribute__((unused)) static blob gif_by_giflib(int W, int H, int left, bool i
     return b;
 }
 
-#ifdef HAVE_WEBP
 __attribute__((unused)) static blob webp_by_libwebp(int W, int H, bool lossless, const uint8_t *rgba)
 {
     uint8_t *data = NULL;
@@ -361,7 +358,6 @@ __attribute__((unused)) static blob webp_by_libwebp(int W, int H, bool lossless,
     WebPFree(data);
     return b;
 }
-#endif
 
 /* ---- EXIF ---- */
 

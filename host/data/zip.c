@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zip.h>
 
 static dg_err refused(const char *path, const char *what)
 {
@@ -48,9 +49,6 @@ bool dg_zip_inside(const char *path)
     bool zip;
     return !dg_zip_look(path, &zip) && zip;
 }
-
-#ifdef HAVE_ZIP
-#include <zip.h>
 
 enum { NAME_MOST = 4096, FILES_MOST = 16 << 20, RATIO_MOST = 200 };
 static const uint64_t ALL_MOST = (uint64_t)64 << 30, RATIO_FREE = (uint64_t)1 << 30;
@@ -348,44 +346,3 @@ dg_err dg_zip_read(dg_zip *z, const dg_zip_file *file, uint8_t *to, size_t n, in
     pthread_mutex_unlock(&z->mutex);
     return e;
 }
-
-#else
-
-dg_err dg_zip_open(const char *path, dg_zip **out)
-{
-    *out = NULL;
-    return dg_fail(DG_DATA,
-                   "%s: is a zip file: this dcgan was built without libzip (install libzip-dev, make clean, make); "
-                   "unzip it and give the folder",
-                   path);
-}
-
-void dg_zip_close(dg_zip *z) { (void)z; }
-
-const dg_zip_file *dg_zip_files(const dg_zip *z, long *n)
-{
-    (void)z;
-    *n = 0;
-    return NULL;
-}
-
-const dg_zip_file *dg_zip_find(const dg_zip *z, const char *name)
-{
-    (void)z, (void)name;
-    return NULL;
-}
-
-bool dg_zip_has_folder(const dg_zip *z, const char *name)
-{
-    (void)z, (void)name;
-    return false;
-}
-
-dg_err dg_zip_read(dg_zip *z, const dg_zip_file *file, uint8_t *to, size_t n, int *error)
-{
-    (void)z, (void)file, (void)to, (void)n;
-    *error = 0;
-    return dg_fail(DG_DATA, "built without libzip");
-}
-
-#endif

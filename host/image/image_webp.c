@@ -1,7 +1,6 @@
-/* Reads WebP files by libwebp, if this library is installed at build time. */
+/* Reads WebP files by libwebp. */
 #include "host/image/image_internal.h"
 
-#ifdef HAVE_WEBP
 #include <stdlib.h>
 #include <string.h>
 #include <webp/decode.h>
@@ -91,20 +90,3 @@ dg_err dg_webp_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
     free(rgba);
     return e;
 }
-
-#else
-
-bool dg_webp_alpha(const uint8_t *file, size_t bytes)
-{
-    (void)file, (void)bytes;
-    return false;
-}
-
-dg_err dg_webp_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
-{
-    (void)file, (void)bytes, (void)to;
-    return dg_fail(DG_DATA, "a WebP image: this dcgan was built without libwebp (install libwebp-dev, make clean, "
-                            "make); or convert it: dwebp FILE -o FILE.png");
-}
-
-#endif

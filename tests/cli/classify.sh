@@ -144,7 +144,7 @@ json_is "$dir/.out" 'len(r) == 1 and len(r[0]["classes"]) == 3'
 exits 0 classify "$dir/run" "$dir/shapes" --limit 8 --json
 json_is "$dir/.out" 'len(r) == 8 and all("/" + p["label"] + "/" in p["path"] for p in r)'
 # a zip file of the folder
-if "$program" --version | grep -q ' libzip [0-9]' && command -v python3 > /dev/null; then
+if command -v python3 > /dev/null; then
     exits 0 classify "$dir/run" "$dir/shapes"
     sed "s|^$dir/shapes/||" "$dir/.out" > "$dir/of-folder"
     (cd "$dir/shapes" && python3 -m zipfile -c ../shapes.zip ./*)

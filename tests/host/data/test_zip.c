@@ -3,8 +3,6 @@
 #include "record_files.h"
 
 #include <sys/stat.h>
-
-#ifdef HAVE_ZIP
 #include <zip.h>
 
 static char inside[700], file[700]; /* inside: folder for temporary files; file: the zip file */
@@ -280,15 +278,3 @@ static void make_folder(void)
 
 DG_TESTS(make_folder, test_same_as_folder, test_names_that_lead_out, test_parts, test_records_inside, test_odd_images,
          test_changes, test_damage, test_limits, test_depth, end)
-#else
-int main(void)
-{
-    begin();
-    save_text("set.zip", "PK\3\4 and so on");
-    dg_dataset_options o = options();
-    o.dir = at("set.zip");
-    fails(&o, DG_DATA, "this dcgan was built without libzip");
-    end();
-    return dg_test_report();
-}
-#endif

@@ -14,6 +14,7 @@
 #include "make_image.h"
 
 #include <fcntl.h>
+#include <zip.h>
 
 static void nothing(void) {}
 
@@ -175,8 +176,6 @@ static bool made(void)
     return DG_WORKS(machine_save(&a, &begun, temp_path("a.safetensors")));
 }
 
-#ifdef HAVE_ZIP
-#include <zip.h>
 static bool zipped(void)
 {
     int code;
@@ -196,9 +195,6 @@ static bool zipped(void)
     dg_dataset_free(&zipped_set);
     return true;
 }
-#else
-static bool zipped(void) { return false; }
-#endif
 
 int main(void)
 {

@@ -182,7 +182,6 @@ static void test_gif(void)
     refused(b, "a frame outside");
 }
 
-#ifdef HAVE_WEBP
 static blob webp(bool lossless, bool alpha)
 {
     uint8_t rgba[4 * W * H];
@@ -204,9 +203,6 @@ static void test_webp(void)
     memcpy(b.data + 21, "\xff\xff\xff\x0f", 4); /* declares 16,384 x 16,384 */
     refused_at_once(b, "giant header", "the limit is");
 }
-#else
-static void test_webp(void) { refused(blob_of("RIFF\1\2\3\4WEBPVP8 ", 16), "without libwebp"); }
-#endif
 
 /* Decodes an image with each treatment of alpha and checks which conversions are reported. Frees b. */
 static void does(blob b, unsigned want, const char *what)
@@ -288,10 +284,8 @@ static void does_others(void)
         does(b, 1u << DG_DID_ALPHA, "GIF with a damaged end");
     }
     blob_free(&more);
-#ifdef HAVE_WEBP
     does(webp(true, true), 1u << DG_DID_ALPHA, "WebP with alpha");
     does(webp(false, false), 0, "WebP");
-#endif
 }
 
 DG_TESTS(does_png, does_others, test_bmp, test_gif, test_webp)
