@@ -50,7 +50,8 @@ dg_err dg_limits_relative(const dg_op_values *v) { return dg_limits_each(v, rela
 
 dg_err dg_op_limits(const dg_op_values *v)
 {
-    const dg_err e = dg_op_info_of(v->op[0]->kind)->limits(v);
+    const dg_op_info *info = dg_op_info_of(v->op[0]->kind);
+    const dg_err e = info->limit ? dg_limits_each(v, info->limit) : info->limits(v);
     for (int k = 0; k < v->operands && !e; k++) {
         const dg_check_operand *o = &v->operand[k];
         for (size_t i = 0; o->limit && i < o->count; i++)

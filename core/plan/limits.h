@@ -8,7 +8,7 @@
 
 /* Values of an operand before the op (reference backend) and after the op (both backends). The pointers are NULL for an
  * operand that is missing or outside of the arena. */
-typedef struct {
+typedef struct dg_check_operand {
     const char *name;
     dg_role role;
     const dg_row *row[2]; /* the operand's tensor in the reference plan and in the tested plan */
@@ -33,16 +33,14 @@ dg_check_operand *dg_values_find(const dg_op_values *v, const char *name);
 double dg_value_before(const dg_op_values *v, const char *name, size_t i);
 double dg_value_after(const dg_op_values *v, const char *name, size_t i);
 
-/* Calls `limit` for the limit of each result. The last argument is the absolute value of the reference
- * backend's result. */
-typedef double dg_limit_of(const dg_op_values *v, const dg_check_operand *o, size_t i, double want);
+/* Calls `limit` for the limit of each result. */
 dg_err dg_limits_each(const dg_op_values *v, dg_limit_of *limit);
 
 /* Sets limits proportional to each result's absolute value and to dg_op_info.roundings. */
 dg_err dg_limits_relative(const dg_op_values *v);
 
-/* Computes the limits of all results by dg_op_info.limits. Adds the smallest normal number to each limit, because the
- * CPU flushes denormals to zero. Returns DG_DEVICE if memory runs out. */
+/* Computes the limits of all results by dg_op_info.limit or limits. Adds the smallest normal number to each limit,
+ * because the CPU flushes denormals to zero. Returns DG_DEVICE if memory runs out. */
 dg_err dg_op_limits(const dg_op_values *v);
 
 #endif

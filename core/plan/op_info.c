@@ -79,5 +79,5 @@ int64_t dg_op_wide(const dg_op *op) { return product(op, dg_op_info_of(op->kind)
 double dg_op_flops(const dg_op *op)
 {
     const dg_op_info *info = dg_op_info_of(op->kind);
-    return info->flops ? info->flops(op) : 0;
+    return info->flops ? info->flops(op) : info->flops_each * (double)dg_operand_count(op, 0);
 }

@@ -46,6 +46,11 @@ typedef struct {
 enum { DG_MAX_VARIANTS = 10 };
 
 struct dg_op_values;
+struct dg_check_operand;
+
+/* Returns the limit of value i of a result. The last argument is the absolute value of the reference backend's result.
+ */
+typedef double dg_limit_of(const struct dg_op_values *v, const struct dg_check_operand *o, size_t i, double want);
 
 typedef struct dg_op_info {
     dg_operand operand[DG_MAX_OPERANDS + 1]; /* results are first, scratch is last; an unnamed operand ends the list */
@@ -58,6 +63,7 @@ typedef struct dg_op_info {
     /* Returns the FLOPs of one run of the op. A multiply-add counts as two FLOPs, also for taps in the padding. Outside
      * of convolutions every arithmetic operation, comparison and function value counts as one FLOP. */
     double (*flops)(const dg_op *op);
+    double flops_each; /* without `flops`: FLOPs per value of the first operand */
     /* Returns the bytes of operand `scratch` for the CUDA variant in op->tune. dg_variant.scratch takes precedence. */
     size_t (*scratch)(const dg_op *op, dg_type real);
     /* Counts the work that all variants of the op have in common, for time predictions (core/plan/work.h). May be
@@ -66,8 +72,9 @@ typedef struct dg_op_info {
     /* The op's variants on CUDA, ended by NULL. The first variant supports every shape. Without a tuning row, the last
      * variant in the list that supports the shape is used. */
     const dg_variant *variants[DG_MAX_VARIANTS + 1];
-    /* Computes the limit of every result (core/plan/limits.h). If `weighed` is set, the limits are relative to the op's
-     * result for the absolute values of its inputs. */
+    /* The limits of an op's results (core/plan/limits.h): of each value, or of all. If `weighed` is set, the limits are
+     * relative to the op's result for the absolute values of its inputs. */
+    dg_limit_of *limit;
     dg_err (*limits)(const struct dg_op_values *v);
     bool weighed;
     double roundings; /* roundings per result, for dg_limits_relative; 0: results must have equal bits */
@@ -100,6 +107,8 @@ double dg_op_flops(const dg_op *op);
     {                                                                                           \
         offsetof(dg_##args##_args, what), (uint16_t)sizeof(((const dg_##args##_args *)0)->what) \
     }
+#define DG_NHWC(args) \
+    {"N", DG_FIELD(args, N)}, {"H", DG_FIELD(args, H)}, {"W", DG_FIELD(args, W)}, { "C", DG_FIELD(args, C) }
 #define DG_FIELDS_1(args, a) DG_FIELD(args, a)
 #define DG_FIELDS_2(args, a, b) DG_FIELD(args, a), DG_FIELD(args, b)
 #define DG_FIELDS_3(args, a, b, c) DG_FIELDS_2(args, a, b), DG_FIELD(args, c)

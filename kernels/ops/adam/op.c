@@ -16,16 +16,12 @@ static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, 
     return v->eps * (4 * want + 32 * moved + 64 * state->lr[v->op[0]->u.adam.net]);
 }
 
-static dg_err limits(const dg_op_values *v) { return dg_limits_each(v, limit); }
-
-static double flops(const dg_op *op) { return 14.0 * (double)op->u.adam.n; }
-
 const dg_op_info dg_info_adam = {
     .operand = {DG_UPDATED(adam, p, n), DG_UPDATED(adam, m, n), DG_UPDATED(adam, v, n), DG_METRICS_WRITTEN(adam),
                 DG_INPUT(adam, g, n), DG_STEP_READ(adam), DG_COUNTED(adam)},
     .shape = {{"n", DG_FIELD(adam, n)}},
     .wide = DG_FIELDS(adam, n),
-    .flops = flops,
+    .flops_each = 14,
     .variants = {&dg_direct, &dg_vector},
-    .limits = limits,
+    .limit = limit,
 };

@@ -24,39 +24,25 @@ static dg_err limits_of(const dg_op_values *v, const char *in)
 static dg_err limits(const dg_op_values *v) { return limits_of(v, "x"); }
 static dg_err dx_limits(const dg_op_values *v) { return limits_of(v, "dy"); }
 
-static double flops(const dg_op *op)
-{
-    const dg_augment_args *a = &op->u.augment;
-    return 7.0 * a->N * a->H * a->W * a->C;
-}
-
 static const char *complete(dg_op *op)
 {
     return op->u.augment.C > DG_CHANNELS_MAX ? "images have at most 4 channels" : NULL;
 }
 
-#define SHAPE                                                                                  \
-    {                                                                                          \
-        {"N", DG_FIELD(augment, N)}, {"H", DG_FIELD(augment, H)}, {"W", DG_FIELD(augment, W)}, \
-        {                                                                                      \
-            "C", DG_FIELD(augment, C)                                                          \
-        }                                                                                      \
-    }
-
 const dg_op_info dg_info_augment = {
     .operand = {DG_OUTPUT(augment, y, N, H, W, C), DG_INPUT(augment, x, N, H, W, C), DG_STEP_READ(augment)},
-    .shape = SHAPE,
+    .shape = {DG_NHWC(augment)},
     .complete = complete,
-    .flops = flops,
+    .flops_each = 7,
     .variants = {&dg_direct},
     .limits = limits,
 };
 
 const dg_op_info dg_info_augment_dx = {
     .operand = {DG_OUTPUT(augment, dx, N, H, W, C), DG_INPUT(augment, dy, N, H, W, C), DG_STEP_READ(augment)},
-    .shape = SHAPE,
+    .shape = {DG_NHWC(augment)},
     .complete = complete,
-    .flops = flops,
+    .flops_each = 7,
     .variants = {&dg_direct},
     .limits = dx_limits,
 };

@@ -28,15 +28,11 @@ static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, 
     return v->eps * (16 * want + fabs(dg_value_before(v, "x", i)) + fabs(dg_value_before(v, "b", c)));
 }
 
-static dg_err limits(const dg_op_values *v) { return dg_limits_each(v, limit); }
-
 /* The error limit of the bias gradient db is relative to the sum of its terms' magnitudes. */
 static double dx_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     return v->eps * (o == dg_values_find(v, "db") ? 16 * dg_check_value(o, o->weight, i) : 8 * want);
 }
-
-static dg_err dx_limits(const dg_op_values *v) { return dg_limits_each(v, dx_limit); }
 
 /* Each chunk of rows stores its sums in double. A single chunk needs no scratch memory, because it writes the
  * result. */
@@ -53,32 +49,24 @@ static void work(const dg_op *op, dg_type real, dg_work *w)
     if (scratch(op, real)) w->kernels = 2;
 }
 
-#define SHAPE                                                                                     \
-    {                                                                                             \
-        {"N", DG_FIELD(bias_act, N)}, {"H", DG_FIELD(bias_act, H)}, {"W", DG_FIELD(bias_act, W)}, \
-        {                                                                                         \
-            "C", DG_FIELD(bias_act, C)                                                            \
-        }                                                                                         \
-    }
-
 const dg_op_info dg_info_bias_act = {
     .operand = {DG_OUTPUT(bias_act, y, N, H, W, C), DG_INPUT(bias_act, x, N, H, W, C), DG_INPUT(bias_act, b, C)},
-    .shape = SHAPE,
+    .shape = {DG_NHWC(bias_act)},
     .wide = DG_FIELDS(bias_act, C),
     .flops = flops,
     .variants = {&dg_direct, &dg_vector},
-    .limits = limits,
+    .limit = limit,
 };
 
 const dg_op_info dg_info_bias_act_dx = {
     .operand = {DG_OUTPUT(bias_act, dx, N, H, W, C), DG_OUTPUT(bias_act, db, C), DG_INPUT(bias_act, dy, N, H, W, C),
                 DG_INPUT(bias_act, y, N, H, W, C), DG_WORKSPACE(bias_act)},
-    .shape = SHAPE,
+    .shape = {DG_NHWC(bias_act)},
     .wide = DG_FIELDS(bias_act, C),
     .flops = dx_flops,
     .scratch = scratch,
     .work = work,
     .variants = {&dg_direct, &dg_vector},
-    .limits = dx_limits,
+    .limit = dx_limit,
     .weighed = true,
 };

@@ -2,13 +2,11 @@
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-static double flops(const dg_op *op) { return 2.0 * (double)op->u.dropout.n; }
-
 const dg_op_info dg_info_dropout = {
     .operand = {DG_OUTPUT(dropout, y, n), DG_INPUT(dropout, x, n), DG_STEP_READ(dropout)},
     .shape = {{"n", DG_FIELD(dropout, n)}},
     .wide = DG_FIELDS(dropout, n),
-    .flops = flops,
+    .flops_each = 2,
     .variants = {&dg_direct, &dg_vector},
     .limits = dg_limits_relative, /* one product: equal bits */
 };

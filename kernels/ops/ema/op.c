@@ -9,15 +9,11 @@ static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, 
     return 4 * v->eps * (want + fabs(dg_value_before(v, o->name, i)) + fabs(dg_value_before(v, "p", i)));
 }
 
-static dg_err limits(const dg_op_values *v) { return dg_limits_each(v, limit); }
-
-static double flops(const dg_op *op) { return 3.0 * (double)op->u.ema.n; }
-
 const dg_op_info dg_info_ema = {
     .operand = {DG_UPDATED(ema, average, n), DG_INPUT(ema, p, n), DG_STEP_READ(ema)},
     .shape = {{"n", DG_FIELD(ema, n)}},
     .wide = DG_FIELDS(ema, n),
-    .flops = flops,
+    .flops_each = 3,
     .variants = {&dg_direct, &dg_vector},
-    .limits = limits,
+    .limit = limit,
 };

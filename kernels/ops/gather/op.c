@@ -13,8 +13,6 @@ static double gather_limit(const dg_op_values *v, const dg_check_operand *o, siz
     return a->prepared ? 0 : 2 * v->eps * (want + fabs(a->shift[i % (size_t)a->C]));
 }
 
-static dg_err gather_limits(const dg_op_values *v) { return dg_limits_each(v, gather_limit); }
-
 static double gather_flops(const dg_op *op)
 {
     const dg_gather_args *a = &op->u.gather;
@@ -31,7 +29,6 @@ static const char *gather_complete(dg_op *op)
     return NULL;
 }
 
-static double to_u8_flops(const dg_op *op) { return 4.0 * (double)op->u.to_u8.n; }
 static double advance_flops(const dg_op *op) { return 0 * op->u.advance.batch; }
 
 #define RECORDS                                                                                    \
@@ -46,22 +43,19 @@ static double advance_flops(const dg_op *op) { return 0 * op->u.advance.batch; }
 const dg_op_info dg_info_gather = {
     .operand = {DG_OUTPUT(gather, x, N, H, W, C), DG_OPERAND(gather, label, DG_OUT, DG_INDEX, N), RECORDS, PERMUTATION,
                 DG_STEP_READ(gather)},
-    .shape = {{"N", DG_FIELD(gather, N)},
-              {"H", DG_FIELD(gather, H)},
-              {"W", DG_FIELD(gather, W)},
-              {"C", DG_FIELD(gather, C)}},
+    .shape = {DG_NHWC(gather)},
     .complete = gather_complete,
     .wide = DG_FIELDS(gather, H, W, C),
     .flops = gather_flops,
     .variants = {&dg_direct, &dg_vector},
-    .limits = gather_limits,
+    .limit = gather_limit,
 };
 
 const dg_op_info dg_info_to_u8 = {
     .operand = {DG_OPERAND(to_u8, out, DG_OUT, DG_BYTE, n), DG_INPUT(to_u8, x, n)},
     .shape = {{"n", DG_FIELD(to_u8, n)}},
     .wide = DG_FIELDS(to_u8, n),
-    .flops = to_u8_flops,
+    .flops_each = 4,
     .variants = {&dg_direct, &dg_vector},
     .limits = dg_limits_relative,
 };

@@ -19,8 +19,6 @@ static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, 
     return sqrt(terms(v->op[0])) * v->eps * 8 * dg_check_value(o, o->weight, i);
 }
 
-static dg_err limits(const dg_op_values *v) { return dg_limits_each(v, limit); }
-
 static double flops(const dg_op *op)
 {
     const dg_group_args *a = &op->u.group;
@@ -49,14 +47,14 @@ static size_t no_scratch(const dg_op *op, dg_type real)
 #define X_OF(role) DG_OPERAND(group, x, role, DG_REAL, N, H, W, Ci)
 #define Y_OF(role) DG_OPERAND(group, y, role, DG_REAL, N, Ho, Wo, Co)
 #define W_OF(role) DG_OPERAND(group, w, role, DG_REAL, Co, K, K, Cg)
-#define ROW(first, second, third)                                                                                \
-    {                                                                                                            \
-        .operand = {first, second, third, DG_WORKSPACE(group)},                                                  \
-        .shape = {{"N", DG_FIELD(group, N)},  {"H", DG_FIELD(group, H)},          {"W", DG_FIELD(group, W)},     \
-                  {"C", DG_FIELD(group, Ci)}, {">", DG_FIELD(group, Co)},         {"K", DG_FIELD(group, K)},     \
-                  {"P", DG_FIELD(group, P)},  {"groups", DG_FIELD(group, groups)}},                              \
-        .complete = complete, .flops = flops, .scratch = no_scratch, .variants = {&dg_direct}, .limits = limits, \
-        .weighed = true                                                                                          \
+#define ROW(first, second, third)                                                                              \
+    {                                                                                                          \
+        .operand = {first, second, third, DG_WORKSPACE(group)},                                                \
+        .shape = {{"N", DG_FIELD(group, N)},  {"H", DG_FIELD(group, H)},          {"W", DG_FIELD(group, W)},   \
+                  {"C", DG_FIELD(group, Ci)}, {">", DG_FIELD(group, Co)},         {"K", DG_FIELD(group, K)},   \
+                  {"P", DG_FIELD(group, P)},  {"groups", DG_FIELD(group, groups)}},                            \
+        .complete = complete, .flops = flops, .scratch = no_scratch, .variants = {&dg_direct}, .limit = limit, \
+        .weighed = true                                                                                        \
     }
 
 const dg_op_info dg_info_group_fwd = ROW(Y_OF(DG_OUT), X_OF(DG_IN), W_OF(DG_IN));

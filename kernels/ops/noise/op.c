@@ -9,14 +9,10 @@ static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, 
     return 16 * 0x1p-24 * (want + 0.01);
 }
 
-static dg_err limits(const dg_op_values *v) { return dg_limits_each(v, limit); }
-
-static double flops(const dg_op *op) { return 7.0 * (double)op->u.noise.n; }
-
 const dg_op_info dg_info_noise = {
     .operand = {DG_OUTPUT(noise, z, n), DG_STEP_READ(noise)},
     .shape = {{"n", DG_FIELD(noise, n)}},
-    .flops = flops,
+    .flops_each = 7,
     .variants = {&dg_direct},
-    .limits = limits,
+    .limit = limit,
 };

@@ -23,8 +23,6 @@ static double stats_limit(const dg_op_values *v, const dg_check_operand *o, size
     return (mean ? 8 : 32) * v->eps * sum;
 }
 
-static dg_err stats_limits(const dg_op_values *v) { return dg_limits_each(v, stats_limit); }
-
 static double act_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     (void)o, (void)want;
@@ -36,8 +34,6 @@ static double act_limit(const dg_op_values *v, const dg_check_operand *o, size_t
            (size * (fabs(dg_value_before(v, "x", i)) + fabs(dg_value_before(v, "mean", gc))) +
             fabs(dg_value_before(v, "beta", c)));
 }
-
-static dg_err act_limits(const dg_op_values *v) { return dg_limits_each(v, act_limit); }
 
 /* Sums of the magnitudes of the terms of dbeta (g) and of dgamma (gx), per group and channel. The activation's
  * derivative jumps at z = gamma * xhat + beta = 0, where rounding may change the sign of z. `loose` and `loose_x` are
@@ -102,20 +98,6 @@ static double stats_flops(const dg_op *op)
     return 4 * volume(a->N, a->H, a->W, a->C);
 }
 
-static double frozen_flops(const dg_op *op) { return 3.0 * op->u.norm_frozen.C; }
-
-static double act_flops(const dg_op *op)
-{
-    const dg_norm_act_args *a = &op->u.norm_act;
-    return 5 * volume(a->N, a->H, a->W, a->C);
-}
-
-static double dx_flops(const dg_op *op)
-{
-    const dg_norm_act_args *a = &op->u.norm_act;
-    return 13 * volume(a->N, a->H, a->W, a->C);
-}
-
 static const char *whole_groups(int N, int groups)
 {
     return N % groups ? "N is not a multiple of the number of groups" : NULL;
@@ -157,33 +139,25 @@ static void dx_work(const dg_op *op, dg_type real, dg_work *w)
     w->moved = 2 * (double)dg_type_bytes(real) * volume(a->N, a->H, a->W, a->C);
 }
 
-#define SHAPE(args)                                                                                             \
-    {                                                                                                           \
-        {"N", DG_FIELD(args, N)}, {"H", DG_FIELD(args, H)}, {"W", DG_FIELD(args, W)}, {"C", DG_FIELD(args, C)}, \
-        {                                                                                                       \
-            "groups", DG_FIELD(args, groups)                                                                    \
-        }                                                                                                       \
-    }
-
 const dg_op_info dg_info_norm_stats = {
     .operand = {DG_OUTPUT(norm_stats, mean, groups, C), DG_OUTPUT(norm_stats, rstd, groups, C),
                 DG_UPDATED(norm_stats, running_mean, C), DG_UPDATED(norm_stats, running_var, C),
                 DG_INPUT(norm_stats, x, N, H, W, C), DG_WORKSPACE(norm_stats)},
-    .shape = SHAPE(norm_stats),
+    .shape = {DG_NHWC(norm_stats), {"groups", DG_FIELD(norm_stats, groups)}},
     .complete = stats_complete,
     .wide = DG_FIELDS(norm_stats, C),
     .flops = stats_flops,
     .scratch = stats_scratch,
     .work = stats_work,
     .variants = {&dg_direct, &dg_vector},
-    .limits = stats_limits,
+    .limit = stats_limit,
 };
 
 const dg_op_info dg_info_norm_frozen = {
     .operand = {DG_OUTPUT(norm_frozen, mean, C), DG_OUTPUT(norm_frozen, rstd, C),
                 DG_INPUT(norm_frozen, running_mean, C), DG_INPUT(norm_frozen, running_var, C)},
     .shape = {{"C", DG_FIELD(norm_frozen, C)}},
-    .flops = frozen_flops,
+    .flops_each = 3,
     .variants = {&dg_direct},
     .limits = dg_limits_relative,
     .roundings = 8,
@@ -193,12 +167,12 @@ const dg_op_info dg_info_norm_act = {
     .operand = {DG_OUTPUT(norm_act, y, N, H, W, C), DG_INPUT(norm_act, x, N, H, W, C),
                 DG_INPUT(norm_act, mean, groups, C), DG_INPUT(norm_act, rstd, groups, C), DG_INPUT(norm_act, gamma, C),
                 DG_INPUT(norm_act, beta, C)},
-    .shape = SHAPE(norm_act),
+    .shape = {DG_NHWC(norm_act), {"groups", DG_FIELD(norm_act, groups)}},
     .complete = act_complete,
     .wide = DG_FIELDS(norm_act, C),
-    .flops = act_flops,
+    .flops_each = 5,
     .variants = {&dg_direct, &dg_vector},
-    .limits = act_limits,
+    .limit = act_limit,
 };
 
 const dg_op_info dg_info_norm_act_dx = {
@@ -206,10 +180,10 @@ const dg_op_info dg_info_norm_act_dx = {
                 DG_INPUT(norm_act, dy, N, H, W, C), DG_INPUT(norm_act, x, N, H, W, C),
                 DG_INPUT(norm_act, mean, groups, C), DG_INPUT(norm_act, rstd, groups, C), DG_INPUT(norm_act, gamma, C),
                 DG_INPUT(norm_act, beta, C), DG_WORKSPACE(norm_act)},
-    .shape = SHAPE(norm_act),
+    .shape = {DG_NHWC(norm_act), {"groups", DG_FIELD(norm_act, groups)}},
     .complete = act_complete,
     .wide = DG_FIELDS(norm_act, C),
-    .flops = dx_flops,
+    .flops_each = 13,
     .scratch = dx_scratch,
     .work = dx_work,
     .variants = {&dg_direct, &dg_vector},

@@ -21,8 +21,6 @@ const dg_op_info dg_info_fill = {
     .limits = dg_limits_relative,
 };
 
-static double mix_flops(const dg_op *op) { return 3.0 * op->u.mix.N * op->u.mix.each; }
-
 static double mix_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     (void)o;
@@ -34,15 +32,13 @@ static double mix_limit(const dg_op_values *v, const dg_check_operand *o, size_t
     return 4 * v->eps * (want + s + t);
 }
 
-static dg_err mix_limits(const dg_op_values *v) { return dg_limits_each(v, mix_limit); }
-
 const dg_op_info dg_info_mix = {
     .operand = {DG_OUTPUT(mix, y, N, each), DG_INPUT(mix, s, N), DG_INPUT(mix, a, N, each), DG_INPUT(mix, t, N, each),
                 DG_STEP_READ(mix)},
     .shape = {{"N", DG_FIELD(mix, N)}, {"each", DG_FIELD(mix, each)}},
-    .flops = mix_flops,
+    .flops_each = 3,
     .variants = {&dg_direct},
-    .limits = mix_limits,
+    .limit = mix_limit,
 };
 
 static double bias_flops(const dg_op *op)
@@ -58,8 +54,6 @@ static double bias_limit(const dg_op_values *v, const dg_check_operand *o, size_
     return 8 * v->eps * dg_check_value(o, o->weight, i);
 }
 
-static dg_err bias_limits(const dg_op_values *v) { return dg_limits_each(v, bias_limit); }
-
 static void bias_work(const dg_op *op, dg_type real, dg_work *w)
 {
     (void)op, (void)real;
@@ -69,14 +63,11 @@ static void bias_work(const dg_op *op, dg_type real, dg_work *w)
 const dg_op_info dg_info_bias_dw = {
     .operand = {DG_OUTPUT(bias_dw, db, C), DG_OUTPUT(bias_dw, each, N, C), DG_INPUT(bias_dw, g, N, H, W, C),
                 DG_INPUT(bias_dw, s, N)},
-    .shape = {{"N", DG_FIELD(bias_dw, N)},
-              {"H", DG_FIELD(bias_dw, H)},
-              {"W", DG_FIELD(bias_dw, W)},
-              {"C", DG_FIELD(bias_dw, C)}},
+    .shape = {DG_NHWC(bias_dw)},
     .flops = bias_flops,
     .work = bias_work,
     .variants = {&dg_direct},
-    .limits = bias_limits,
+    .limit = bias_limit,
     .weighed = true,
 };
 

@@ -13,8 +13,6 @@ static double sum_limit(const dg_op_values *v, const dg_check_operand *o, size_t
     return (side * side + 1) * v->eps * dg_check_value(o, o->weight, i);
 }
 
-static dg_err sum_limits(const dg_op_values *v) { return dg_limits_each(v, sum_limit); }
-
 static double flops(const dg_op *op)
 {
     const dg_pool_args *a = &op->u.pool;
@@ -53,18 +51,12 @@ static const char *complete(dg_op *op)
 }
 
 #define PLACE(role) DG_OPERAND(pool, place, role, DG_BYTE, N, Ho, Wo, C)
-#define SHAPE                                                                                                   \
-    {                                                                                                           \
-        {"N", DG_FIELD(pool, N)}, {"H", DG_FIELD(pool, H)}, {"W", DG_FIELD(pool, W)}, {"C", DG_FIELD(pool, C)}, \
-            {"K", DG_FIELD(pool, K)}, {"S", DG_FIELD(pool, S)},                                                 \
-        {                                                                                                       \
-            "P", DG_FIELD(pool, P)                                                                              \
-        }                                                                                                       \
-    }
+#define SHAPE \
+    DG_NHWC(pool), {"K", DG_FIELD(pool, K)}, {"S", DG_FIELD(pool, S)}, { "P", DG_FIELD(pool, P) }
 
 const dg_op_info dg_info_maxpool = {
     .operand = {DG_OUTPUT(pool, y, N, Ho, Wo, C), PLACE(DG_OUT), DG_INPUT(pool, x, N, H, W, C)},
-    .shape = SHAPE,
+    .shape = {SHAPE},
     .complete = complete,
     .wide = DG_FIELDS(pool, C),
     .flops = flops,
@@ -74,33 +66,33 @@ const dg_op_info dg_info_maxpool = {
 
 const dg_op_info dg_info_maxpool_dx = {
     .operand = {DG_OUTPUT(pool, dx, N, H, W, C), DG_INPUT(pool, dy, N, Ho, Wo, C), PLACE(DG_IN)},
-    .shape = SHAPE,
+    .shape = {SHAPE},
     .complete = complete,
     .wide = DG_FIELDS(pool, C),
     .flops = dx_flops,
     .variants = {&dg_direct, &dg_vector},
-    .limits = sum_limits,
+    .limit = sum_limit,
     .weighed = true,
 };
 
 const dg_op_info dg_info_meanpool = {
     .operand = {DG_OUTPUT(pool, y, N, Ho, Wo, C), DG_INPUT(pool, x, N, H, W, C)},
-    .shape = SHAPE,
+    .shape = {SHAPE},
     .complete = complete,
     .wide = DG_FIELDS(pool, C),
     .flops = mean_flops,
     .variants = {&dg_direct, &dg_vector},
-    .limits = sum_limits,
+    .limit = sum_limit,
     .weighed = true,
 };
 
 const dg_op_info dg_info_meanpool_dx = {
     .operand = {DG_OUTPUT(pool, dx, N, H, W, C), DG_INPUT(pool, dy, N, Ho, Wo, C)},
-    .shape = SHAPE,
+    .shape = {SHAPE},
     .complete = complete,
     .wide = DG_FIELDS(pool, C),
     .flops = mean_dx_flops,
     .variants = {&dg_direct, &dg_vector},
-    .limits = sum_limits,
+    .limit = sum_limit,
     .weighed = true,
 };

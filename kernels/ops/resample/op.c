@@ -11,8 +11,6 @@ static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, 
     return (2 * terms + 1) * v->eps * dg_check_value(o, o->weight, i);
 }
 
-static dg_err limits(const dg_op_values *v) { return dg_limits_each(v, limit); }
-
 static double flops(const dg_op *op)
 {
     const dg_resample_args *a = &op->u.resample;
@@ -29,15 +27,10 @@ static const char *complete(dg_op *op)
     return NULL;
 }
 
-#define RESAMPLE(out, in)                                                                                           \
-    {                                                                                                               \
-        .operand = {out, in},                                                                                       \
-        .shape = {{"N", DG_FIELD(resample, N)},                                                                     \
-                  {"H", DG_FIELD(resample, H)},                                                                     \
-                  {"W", DG_FIELD(resample, W)},                                                                     \
-                  {"C", DG_FIELD(resample, C)}},                                                                    \
-        .complete = complete, .wide = DG_FIELDS(resample, C), .flops = flops, .variants = {&dg_direct, &dg_vector}, \
-        .limits = limits, .weighed = true                                                                           \
+#define RESAMPLE(out, in)                                                                                         \
+    {                                                                                                             \
+        .operand = {out, in}, .shape = {DG_NHWC(resample)}, .complete = complete, .wide = DG_FIELDS(resample, C), \
+        .flops = flops, .variants = {&dg_direct, &dg_vector}, .limit = limit, .weighed = true                     \
     }
 
 const dg_op_info dg_info_resample_up = RESAMPLE(DG_OUTPUT(resample, y, N, H2, W2, C),

@@ -15,10 +15,6 @@ static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, 
     return 4 * v->eps * want + of_sum * (strcmp(o->name, "dlogit") == 0 ? 2.0 / a->N : want);
 }
 
-static dg_err limits(const dg_op_values *v) { return dg_limits_each(v, limit); }
-
-static double flops(const dg_op *op) { return 7.0 * op->u.softmax.N * op->u.softmax.C; }
-
 /* The last block adds the losses of all rows, which are in scratch memory. */
 static size_t scratch(const dg_op *op, dg_type real)
 {
@@ -32,8 +28,8 @@ const dg_op_info dg_info_softmax = {
                 DG_OPERAND(softmax, label, DG_IN, DG_INDEX, N), DG_STEP_READ(softmax), DG_COUNTED(softmax),
                 DG_WORKSPACE(softmax)},
     .shape = {{"N", DG_FIELD(softmax, N)}, {"C", DG_FIELD(softmax, C)}},
-    .flops = flops,
+    .flops_each = 7,
     .scratch = scratch,
     .variants = {&dg_direct},
-    .limits = limits,
+    .limit = limit,
 };

@@ -41,28 +41,22 @@ static double adadelta_limit(const dg_op_values *v, const dg_check_operand *o, s
     return v->eps * (4 * want + 32 * rate(v) * d);
 }
 
-static dg_err sgd_limits(const dg_op_values *v) { return dg_limits_each(v, sgd_limit); }
-static dg_err adagrad_limits(const dg_op_values *v) { return dg_limits_each(v, adagrad_limit); }
-static dg_err adadelta_limits(const dg_op_values *v) { return dg_limits_each(v, adadelta_limit); }
-
 static double sgd_flops(const dg_op *op) { return (op->u.update.momentum > 0 ? 8.0 : 4.0) * (double)op->u.update.n; }
-static double adagrad_flops(const dg_op *op) { return 9.0 * (double)op->u.update.n; }
-static double adadelta_flops(const dg_op *op) { return 17.0 * (double)op->u.update.n; }
 
 #define P DG_UPDATED(update, p, n)
 #define M DG_UPDATED(update, m, n)
 #define V DG_UPDATED(update, v, n)
 #define REST DG_METRICS_WRITTEN(update), DG_INPUT(update, g, n), DG_STEP_READ(update), DG_COUNTED(update)
-#define ROW(name, ...)                         \
+#define ROW(name, cost, ...)                   \
     const dg_op_info dg_info_##name = {        \
         .operand = {__VA_ARGS__, REST},        \
         .shape = {{"n", DG_FIELD(update, n)}}, \
         .wide = DG_FIELDS(update, n),          \
-        .flops = name##_flops,                 \
+        cost,                                  \
         .variants = {&dg_direct, &dg_vector},  \
-        .limits = name##_limits,               \
+        .limit = name##_limit,                 \
     }
 
-ROW(sgd, P, M);
-ROW(adagrad, P, V);
-ROW(adadelta, P, M, V);
+ROW(sgd, .flops = sgd_flops, P, M);
+ROW(adagrad, .flops_each = 9, P, V);
+ROW(adadelta, .flops_each = 17, P, M, V);

@@ -103,8 +103,9 @@ int main(void)
         dg_op op = small_op(kind);
         check_operands(kind, &op);
         check_shape(kind);
-        DG_CHECKF(info->flops && info->flops(&op) >= 0, "%s: no FLOPs", dg_op_kind_name(kind));
-        DG_CHECKF(info->limits, "%s: how far may two backends be apart?", dg_op_kind_name(kind));
+        DG_CHECKF((info->flops || info->flops_each > 0) && dg_op_flops(&op) >= 0, "%s: no FLOPs",
+                  dg_op_kind_name(kind));
+        DG_CHECKF(!info->limit != !info->limits, "%s: how far may two backends be apart?", dg_op_kind_name(kind));
         DG_CHECKF(info->variants[0], "%s: no variants", dg_op_kind_name(kind));
         if (info->variants[0]) check_tuning(kind, &op);
     }
