@@ -51,7 +51,7 @@ for ours, theirs in zip(sys.argv[1::2], sys.argv[2::2]):
 generates_alike g.safetensors z.safetensors made
 
 # networks without norm: resampling up and down, sums, groups, repeated blocks, samples beyond -1 to 1
-sed 's/^add = G.1/&\nrepeat = 2\nrepeat_from = G.2/' "$root/tests/oracles/gan-residual.cfg" > repeated.cfg
+"$root/tests/oracles/model.py" gan-residual | sed 's/^add = G.1/&\nrepeat = 2\nrepeat_from = G.2/' > repeated.cfg
 for model in bilinear-16x3 residual-16x3 r3gan-16x3 repeated.cfg; do
     net=of-${model%[.]cfg}
     exits 0 --data cats --model $model --batch 8 --epochs 2 --lr 0.003 --out "$net" -q || finish

@@ -63,10 +63,13 @@ done
 agrees 49 'random lazy uneven' cnn-mnist --batch 8
 agrees 129 'reverse deferred' "$root/tests/oracles/residual.cfg" --batch 5
 # GANs with resampling, residual blocks and groups
-agrees 151 'random lazy uneven' "$root/tests/oracles/gan-bilinear.cfg" --batch 5
-agrees 234 'reverse deferred' "$root/tests/oracles/gan-residual.cfg" --batch 5
+for m in gan-bilinear gan-residual adagrad-dropout adadelta-dropout sgd-overlap; do
+    "$root/tests/oracles/model.py" $m > "$dir/$m.cfg"
+done
+agrees 151 'random lazy uneven' "$dir/gan-bilinear.cfg" --batch 5
+agrees 234 'reverse deferred' "$dir/gan-residual.cfg" --batch 5
 for m in adagrad-dropout adadelta-dropout sgd-overlap; do
-    sim lazy 0 check "$root/tests/oracles/$m.cfg" --batch 5 --precision fp64 --device cuda
+    sim lazy 0 check "$dir/$m.cfg" --batch 5 --precision fp64 --device cuda
     prints 'ops agree'
 done
 for m in adam-pool residual; do
