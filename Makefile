@@ -196,8 +196,6 @@ FUZZ_SRC    := $(wildcard tests/fuzz/*.c)
 FUZZERS     := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/%,$(filter tests/fuzz/fuzz_%,$(FUZZ_SRC)))
 FUZZ_COMMON := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(if $(FUZZER),%/driver.c) tests/fuzz/fuzz_%,$(FUZZ_SRC)))
 $(FUZZ_COMMON): ALL_CFLAGS += -Itests
-# Comparisons of single pixels teach the fuzzer nothing, but took five sixths of the time of target curves.
-$(BUILD)/host/figure/draw.o: ALL_CFLAGS += $(if $(FUZZER),-fno-sanitize=fuzzer-no-link)
 $(BUILD)/tests/fuzz_%: fuzz_%.c $(FUZZ_COMMON) $(LIB) $(CUDA_LIB) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  FUZZ  $@"

@@ -10,16 +10,18 @@
 #include "host/cli/outputs.h"
 #include "host/report/report.h"
 
-static dg_err read_run(dg_report_run *r, const char *path, bool all_grids)
+/* Log files without a run directory need a page elsewhere. */
+static dg_err read_run(dg_report_run *r, const dg_options *o, const char *path)
 {
     const int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     *r = (dg_report_run){.dir = -1};
-    if (dir < 0)
+    if (dir < 0 && (errno != ENOTDIR || !o->out))
         return dg_fail(DG_IO, DG_MSG("report-no-directory", "%s: cannot open the directory: %s"), path,
                        strerror(errno));
     dg_err e = dg_report_read(r, dir, path);
-    if (!e) e = all_grids ? dg_report_grids_renew(&r->grids, dir, path) : dg_report_grids_newest(&r->grids, dir, path);
-    return e;
+    if (e || dir < 0) return e;
+    return o->operands == 1 ? dg_report_grids_renew(&r->grids, dir, path)
+                            : dg_report_grids_newest(&r->grids, dir, path);
 }
 
 static dg_err write_page(const dg_options *o, const dg_report_run *r, char *path, size_t size)
@@ -39,7 +41,7 @@ int dg_cmd_report(const dg_options *o)
     dg_err e = r ? DG_OK : dg_fail(DG_DEVICE, "out of memory");
     int read = 0;
     while (read < o->operands && !e) {
-        e = read_run(&r[read], o->operand[read], o->operands == 1);
+        e = read_run(&r[read], o, o->operand[read]);
         read++;
     }
     if (!e) e = write_page(o, r, path, sizeof path);

@@ -52,7 +52,6 @@ int dg_cmd_tune(const dg_options *o);
 int dg_cmd_info(const dg_options *o);
 int dg_cmd_export(const dg_options *o);
 int dg_cmd_import(const dg_options *o);
-int dg_cmd_curves(const dg_options *o);
 int dg_cmd_report(const dg_options *o);
 int dg_cmd_doctor(const dg_options *o);
 

@@ -51,8 +51,7 @@ static const char *value_of(const dg_option *t)
 /* Option --out names a directory, except for the commands in `files`. */
 static bool is_file(const dg_option *t)
 {
-    const unsigned files = 1 << DG_CMD_TUNE | 1 << DG_CMD_EXPORT | 1 << DG_CMD_IMPORT | 1 << DG_CMD_CURVES |
-                           1 << DG_CMD_REPORT;
+    const unsigned files = 1 << DG_CMD_TUNE | 1 << DG_CMD_EXPORT | 1 << DG_CMD_IMPORT | 1 << DG_CMD_REPORT;
     return t->offset != offsetof(dg_options, out) || files >> options->command & 1;
 }
 

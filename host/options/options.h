@@ -30,7 +30,6 @@ typedef enum {
     DG_CMD_INFO,
     DG_CMD_EXPORT,
     DG_CMD_IMPORT,
-    DG_CMD_CURVES,
     DG_CMD_REPORT,
     DG_CMD_DOCTOR,
     DG_CMDS

@@ -240,8 +240,8 @@ dg_err dg_options_finish(dg_options *o)
                    : o->command == DG_CMD_PROFILE || (o->command == DG_CMD_TUNE && !o->merge)              ? &o->model
                                                                                                            : NULL;
     if (o->operands && first) e = dg_path_set(first, o->operand[0]);
-    if (!e && o->operands > 1 && o->command != DG_CMD_BENCH && o->command != DG_CMD_CURVES &&
-        o->command != DG_CMD_REPORT && o->command != DG_CMD_TUNE && o->command != DG_CMD_CLASSIFY) {
+    if (!e && o->operands > 1 && o->command != DG_CMD_BENCH && o->command != DG_CMD_REPORT &&
+        o->command != DG_CMD_TUNE && o->command != DG_CMD_CLASSIFY) {
         if (o->out)
             return dg_fail(DG_USAGE, "'%s' and --out %s: both name the output; leave out one of them", o->operand[1],
                            o->out);
@@ -274,12 +274,6 @@ dg_err dg_options_finish(dg_options *o)
         if (!o->out)
             return dg_fail(DG_USAGE, "missing --out FILE: %s %s FILE --out FILE", dg_program(),
                            dg_commands[o->command].name);
-        return DG_OK;
-    case DG_CMD_CURVES:
-        if (!o->out)
-            return dg_fail(DG_USAGE,
-                           DG_MSG("curves-without-out", "missing --out FILE: %s curves RUN... --out FILE.png"),
-                           dg_program());
         return DG_OK;
     case DG_CMD_REPORT:
         if (!o->out && o->operands > 1)

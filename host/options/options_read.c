@@ -366,6 +366,11 @@ static dg_err set_command(const char *word, dg_command *out)
             *out = (dg_command)c;
             return DG_OK;
         }
+    if (!strcmp(word, "curves"))
+        return dg_fail(DG_USAGE,
+                       DG_MSG("curves-is-report",
+                              "the command curves was removed; use: %s report RUN... --out FILE.html"),
+                       dg_program());
     struct stat st;
     char quoted[DG_SHELL_ROOM];
     if (!stat(word, &st) && S_ISDIR(st.st_mode))

@@ -29,7 +29,6 @@ enum {
     F = 1 << DG_CMD_INFO,
     X = 1 << DG_CMD_EXPORT,
     M = 1 << DG_CMD_IMPORT,
-    L = 1 << DG_CMD_CURVES,
     K = 1 << DG_CMD_CLASSIFY,
     E = 1 << DG_CMD_EVAL,
     W = 1 << DG_CMD_REPORT,
@@ -71,10 +70,10 @@ const dg_option dg_option_table[] = {
      "MODEL-spectral. With --norm-d none, D has biases and no normalization, and initial weights that keep the "
      "variance of activations; the name of this model is MODEL-nonorm. In your own model file, set norm = spectral in "
      "the layers of D instead, or set norm = none, bias = yes and start = gain."},
-    {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | U | X | M | L | W,
+    {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | U | X | M | W,
      OUTPUT | COMMON, "output directory or file; - is standard output",
-     "The commands train, generate and interpolate write a directory. The commands export, import, curves, report and "
-     "tune write a file. The default output of train is samples/DATA-MODEL, with a number if this directory exists. "
+     "The commands train, generate and interpolate write a directory. The commands export, import, report and tune "
+     "write a file. The default output of train is samples/DATA-MODEL, with a number if this directory exists. "
      "The default output of report is report.html in the run directory. The default output of tune is a file such as "
      "sm_90.tune."},
     {"config", 'c', "FILE", DG_OPT_TEXT, AT(config), NO_RANGE, NULL, NULL, RUN, T, 0,
@@ -254,7 +253,7 @@ const dg_option dg_option_table[] = {
      "number of rows and columns of the grids of samples",
      "Each cell of the grid is generated from the same latent vector in every epoch."},
     {"no-curves", 0, NULL, DG_OPT_FLAG, AT(no_curves), NO_RANGE, "no", NULL, OTHER, T, SAVED, "do not draw curves.png",
-     "After the run, `dcgan curves` can draw the curves."},
+     "After the run, `dcgan report` can draw the curves."},
     {"no-report", 0, NULL, DG_OPT_FLAG, AT(no_report), NO_RANGE, "no", NULL, OTHER, T, SAVED | IF_SET,
      "do not write report.html", "After the run, `dcgan report` can write report.html."},
     {"tensorboard", 0, NULL, DG_OPT_FLAG, AT(tensorboard), NO_RANGE, "no", NULL, OTHER, T, SAVED | IF_SET,
@@ -281,7 +280,7 @@ const dg_option dg_option_table[] = {
     {"json", 0, NULL, DG_OPT_FLAG, AT(json), NO_RANGE, "no", NULL, OTHER, D | P | N | R | B | Q | F | K | E | O, 0,
      "print results as JSON", "The page docs/formats.md describes the JSON output of batch, doctor and eval."},
     {"force", 0, NULL, DG_OPT_FLAG, AT(force), NO_RANGE, "no", NULL, OTHER,
-     T | G | I | K | E | D | N | C | U | X | M | L | W, ARGV,
+     T | G | I | K | E | D | N | C | U | X | M | W, ARGV,
      "also replace input files and files that dcgan did not make",
      "With --force, dcgan eval accepts samples of several checkpoints. dcgan never replaces a run directory."},
     {"quiet", 'q', NULL, DG_OPT_FLAG, AT(quiet), NO_RANGE, "no", NULL, OTHER, EVERY, 0, "print no progress",
@@ -485,11 +484,9 @@ const dg_command_info dg_commands[DG_CMDS] = {
     [DG_CMD_IMPORT] = {"import", "WEIGHTS [OUT]", 1, 2, "import weights of dcgan or PyTorch into a checkpoint",
         "Without --model, the command import derives the model from the weights.",
         {"dcgan import generator.safetensors --model dcgan64 --out new.safetensors"}},
-    [DG_CMD_CURVES] = {"curves", "RUN...", 1, 7, "plot the curves of several runs into one image",
-        "The command curves reads log.csv of each run.",
-        {"dcgan curves samples/cats-a samples/cats-b --out compare.png"}},
-    [DG_CMD_REPORT] = {"report", "RUN...", 1, 7, "write the report of one or more runs as an HTML page",
-        "The report is a single HTML file for a browser.",
+    [DG_CMD_REPORT] = {"report", "RUN|LOG...", 1, 7, "write the report of one or more runs as an HTML page",
+        "The report is a single HTML file for a browser. The report of a log file without a run directory, such as a "
+        "copy of log.csv, requires --out.",
         {"dcgan report samples/cats-dcgan64-paper :: write report.html again",
          "dcgan report samples/cats-dcgan64-paper --gif cats.gif :: write a GIF of the grids",
          "dcgan report samples/cats-a samples/cats-b --out compare.html :: compare two runs"}},

@@ -20,6 +20,17 @@ static const dg_recipe *common_recipe(const several *s)
     return s->run[0].recipe;
 }
 
+static void put_plot(FILE *to, const several *s, const dg_run_log *log, const dg_metric *m, int logged, dg_chart *p)
+{
+    bool any = m;
+    for (int i = 0; i < s->runs; i++) {
+        dg_curve_add(p, s->run[i].name, &log[i], m, logged);
+        p->curve[i].bins = 0; /* value ranges of several runs would overlap */
+        any |= p->curve[i].points > 0;
+    }
+    if (any) dg_plot_write(to, p);
+}
+
 static dg_err put_curves(FILE *to, const several *s)
 {
     const dg_recipe *recipe = common_recipe(s);
@@ -38,11 +49,12 @@ static dg_err put_curves(FILE *to, const several *s)
         *p = (dg_chart){.x_label = "epoch", .y_max = recipe->plot[m->plot].y_max, .epochs = epochs};
         if (m->title) snprintf(p->title, sizeof p->title, "%s", m->title);
         else snprintf(p->title, sizeof p->title, "%s: %s", recipe->plot[m->plot].title, m->legend);
-        for (int i = 0; i < s->runs; i++) {
-            dg_curve_add(p, s->run[i].name, &log[i], m, 0);
-            p->curve[i].bins = 0; /* value ranges of several runs would overlap */
-        }
-        dg_plot_write(to, p);
+        put_plot(to, s, log, m, 0, p);
+    }
+    for (int k = 0; k < DG_LOGGED; k++) {
+        *p = (dg_chart){.x_label = "epoch"};
+        snprintf(p->title, sizeof p->title, "%s", dg_logged[k].label);
+        put_plot(to, s, log, NULL, k, p);
     }
     fputs("</section>\n", to);
     free(p);

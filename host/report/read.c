@@ -31,7 +31,8 @@ static dg_err read_log(dg_report_run *r)
     char path[4400];
     void *data;
     size_t bytes, header;
-    dg_err e = dg_read_text(r->dir, file_of(r, path, "log.csv"), false, DG_LOG_BYTES, &data, &bytes);
+    snprintf(path, sizeof path, "%s%s", r->path, r->dir < 0 ? "" : "/log.csv");
+    dg_err e = dg_read_text(r->dir, path, false, DG_LOG_BYTES, &data, &bytes);
     if (e) return e;
     long bad = 0;
     r->recipe = dg_log_recipe(data, &header);
@@ -153,6 +154,7 @@ dg_err dg_report_read(dg_report_run *r, int dir, const char *path)
     r->path = path;
     r->dir = dir;
     name_run(r);
+    if (dir < 0) return read_log(r);
     if (!has(dir, "log.csv") && !has(dir, "config.ini"))
         return dg_fail(DG_DATA, DG_MSG("report-not-a-run", "%s: is not a run directory"), path);
     dg_err e = has(dir, "config.ini") ? read_config(r) : DG_OK;

@@ -38,8 +38,8 @@ typedef struct {
     int findings;
 } dg_report_run;
 
-/* Read a run directory, except r->grids. Grids in r->seen are not read again. Returns DG_DATA if the directory is not a
- * run. Free r also after errors. */
+/* Read a run directory, except r->grids, or a log file without a directory (dir < 0). Grids in r->seen are not read
+ * again. Returns DG_DATA if the directory is not a run. Free r also after errors. */
 dg_err dg_report_read(dg_report_run *r, int dir, const char *path);
 void dg_report_free(dg_report_run *r);
 

@@ -53,7 +53,8 @@ exits 0 --resume --out "$dir/plain" --epochs 5 --eval-every 1 -q
     [ "$(awk -F, 'NR > 1 && $13 != ""' "$dir/plain/log.csv" | wc -l)" -eq 1 ]
 fact $? "the log should be widened: $(cat "$dir/plain/log.csv")"
 shows 'epoch: 5' info "$dir/plain"
-exits 0 curves "$dir/plain" "$dir/run" --out "$dir/curves.png"
+exits 0 report "$dir/plain" "$dir/run" --out "$dir/both.html"
+has "$dir/both.html" 'sliced Wasserstein distance'
 exits 0 --resume --out "$dir/plain" --epochs 6 --eval-every 0 -q # the columns stay
 ensure "and stay so: $(tail -n 2 "$dir/plain/log.csv")" [ "$(awk -F, 'NF != 16' "$dir/plain/log.csv" | wc -l)" -eq 0 ]
 

@@ -26,7 +26,6 @@ rule() # rule OPTION FILE ARGUMENT...
 }
 rule --sheet sheet.png data cats --size 16 --sheet sheet.png
 rule --aug-preview aug.png data cats --size 16 --augment color --aug-preview aug.png
-rule --out curves.png curves run --out curves.png
 rule --out page.html report run --out page.html
 rule --out run/report.html report run
 rule --gif a.gif report run --out b.html --gif a.gif
@@ -36,8 +35,8 @@ rule --out in.safetensors import g.safetensors --out in.safetensors
 rule --out walk/strip.png interpolate run --frames 2 --out walk
 rule --out walk/walk.gif interpolate run --frames 2 --out walk
 rule --write-z z.safetensors generate run --out z --write-z z.safetensors
-: > empty.png
-exits 0 curves run --out empty.png # an empty file
+: > empty.html
+exits 0 report run --out empty.html # an empty file
 exits 0 data --synthesize shapes --classes 3 --count 24 --size 16 -q
 mv shapes/disc 'shapes/=1+2;"x"'
 mv shapes/ring "shapes/$(printf '@a\tb')"
@@ -73,17 +72,17 @@ mv before.png made16/seed-0003.png
 refuses 2 'output-is-input run/checkpoint.safetensors' export run --out run/checkpoint.safetensors
 refuses 2 'other-kind other/checkpoint.safetensors' export run --out other/checkpoint.safetensors
 says other-kind run generator
-refuses 2 'other-kind run/curves.png' report run --out run/curves.png
+refuses 2 'other-kind run/reals.png' report run --out run/reals.png
 says other-kind image report
 refuses 2 'foreign-file cats/cat-00000.png' data cats --size 16 --sheet cats/cat-00000.png
 
 # standard output
-exits 0 curves run --out curves.png -q
+exits 0 report run --out page.html -q
 for out in - /dev/fd/1 /proc/self/fd/1 /dev/stdout; do
-    exits 0 curves run --out $out
-    same "$dir/.out" curves.png
+    exits 0 report run --out $out
+    same "$dir/.out" page.html
     stderr_has 'standard output: 1 run'
-    "$program" curves run --out $out -q | cmp -s - curves.png
+    "$program" report run --out $out -q | cmp -s - page.html
     fact $? "--out $out should write to a pipe"
 done
 exits 0 data cats --size 16 --sheet -
@@ -104,19 +103,19 @@ for command in 'generate run' 'interpolate run' "--data cats --model $tiny"; do
     refuses 2 output-needs-directory $command --out -
 done
 refuses 2 'output-read-again --cache -' data cats --size 16 --cache -
-"$program" curves run --out - > /dev/full 2> .err
+"$program" report run --out - > /dev/full 2> .err
 fact $(($? != 4)) 'a full standard output should be an error'
 says cannot-write 'No space left'
-{ sleep 0.3; "$program" curves run --out - 2> .err; echo $? > code; } | true
+{ sleep 0.3; "$program" report run --out - 2> .err; echo $? > code; } | true
 ensure 'a closed pipe should be an error' [ "$(cat code)" = 4 ]
 stderr_has 'Broken pipe'
 
-"$program" curves run --out - 2> .err >&-
+"$program" report run --out - 2> .err >&-
 fact $(($? != 4)) 'a closed standard output should be an error'
 says stdout-closed
 # no descriptor is left for a copy of standard output (AddressSanitizer itself does not start so)
 if ! grep -q __asan_init "$program"; then
-    sh -c 'ulimit -S -n 3; exec "$0" curves run --out -' "$program" > few 2>&-
+    sh -c 'ulimit -S -n 3; exec "$0" report run --out -' "$program" > few 2>&-
     fact $(($? != 4)) 'standard output that cannot be copied should be an error'
     ensure 'nothing should be written' [ ! -s few ]
     sh -c 'ulimit -S -n 3; exec "$0" --version' "$program" > few 2>&-
@@ -131,29 +130,29 @@ fact $(($? != 3)) "unreadable images and a full standard output should exit 3: $
 ! grep -q 'standard output' .err
 fact $? "one error should be printed: $(cat .err)"
 
-exits 4 curves run --out /dev/fd/9
+exits 4 report run --out /dev/fd/9
 says output-not-open '--out /dev/fd/9:' 'Bad file descriptor'
-"$program" curves run --out /dev/fd/9 -q 9> nine
-same nine curves.png
+"$program" report run --out /dev/fd/9 -q 9> nine
+same nine page.html
 
 # FIFOs, devices, links
 mkfifo fifo
 cat fifo > got &
-exits 0 curves run --out fifo -q
+exits 0 report run --out fifo -q
 wait $!
-same got curves.png
+same got page.html
 ensure 'the FIFO should stay' [ -p fifo ]
-exits 0 curves run --out /dev/null
-refuses 4 'cannot-write No space left' curves run --out /dev/full
-refuses 4 'exists-as walk' curves run --out walk
+exits 0 report run --out /dev/null
+refuses 4 'cannot-write No space left' report run --out /dev/full
+refuses 4 'exists-as walk' report run --out walk
 refuses 2 output-not-regular data cats --size 16 --cache fifo
-mkdir far && ln -s far/curves.png link.png
-refuses 4 broken-link curves run --out link.png
-echo mine > far/curves.png
-refuses 2 'foreign-file link.png' curves run --out link.png
-cp curves.png far/curves.png
-exits 0 curves run other --out link.png
-[ -L link.png ] && ! cmp -s curves.png far/curves.png
+mkdir far && ln -s far/page.html link.html
+refuses 4 broken-link report run --out link.html
+echo mine > far/page.html
+refuses 2 'foreign-file link.html' report run --out link.html
+cp page.html far/page.html
+exits 0 report run other --out link.html
+[ -L link.html ] && ! cmp -s page.html far/page.html
 fact $? 'the target of the link should be replaced, the link stay'
 
 # samples of two checkpoints

@@ -63,7 +63,6 @@ exits 0 report both/run
 ensure 'the report should plot the penalties' grep -q 'Gradient of D at the image' both/run/report.html
 exits 0 report plain/run both/run --out two.html
 exits 0 report both/run plain/run --out other.html
-exits 0 curves plain/run both/run --out two.png
 ! grep -q 'Gradient of D at the image' two.html
 fact $? 'a comparison with a run without a penalty should not have r1'
 exits 0 report both/run second/run --out penalised.html

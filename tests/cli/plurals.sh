@@ -26,7 +26,6 @@ one doctor run
 prints '1 step in 1 epoch, 1 sample grid'
 one report run --gif run.gif
 prints '1 grid'
-one curves run --out curves.png
 one info run
 one generate run -n 1 --out one
 refuses 2 'count-and-seeds 1' generate run -n 16 --seeds 3 --out two

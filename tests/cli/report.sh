@@ -78,11 +78,42 @@ refuses 3 'report-not-a-run folder' report folder
 refuses 4 'report-no-directory none' report none
 echo a,b > folder/log.csv
 refuses 3 'report-not-a-log folder/log.csv' report folder
+refuses 3 'report-not-a-log folder/log.csv' report folder/log.csv --out no.html
 
 # several runs
 exits 0 $train --epochs 3 --lr 0.001 --no-report --out other
 shows 'both.html: 2 runs' report "$hostile/run" other --out both.html
 page both.html 'Settings that differ' 'lr' '0.001' 'other, epoch 3' 'run, epoch 5' 'Loss of D'
+
+# logs without a run directory: also of another program, with the metrics of --eval-every, and while they are written
+log() # log FILE EPOCHS LOSS [MEASURES]: the last column is empty except in every tenth row
+{
+    printf 'epoch,step,loss_d,loss_d_real,loss_d_fake,loss_g,d_x,d_gz1,d_gz2,img_s,seconds%s\n' \
+        "${4:+,swd,random_frechet,recall,coverage,nearest}" > "$1"
+    awk -v n="$2" -v loss="$3" -v more="${4-}" 'BEGIN { for (i = 1; i <= 10 * n; i++)
+        printf "%d,%d,%g,%g,%g,%g,,,,100,%g%s\n", (i + 9) / 10, i, 2 * loss, loss, loss, loss + i / n, i / 10,
+            more ? ",," (i % 10 ? "" : 9 - i / 20) ",,," : "" }' >> "$1"
+}
+log one.csv 9 0.7
+log two.csv 5 0.5
+log judged.csv 9 0.5 yes
+shows 'logs.html: 2 runs' report one.csv two.csv --out logs.html
+silent
+page logs.html 'Loss of D' 'one.csv' 'two.csv'
+if grep -q 'Frechet' logs.html; then fact 1 'a metric that no run has needs no plot'; fi
+printf '6,51,1,0.5,0.' >> two.csv # an incomplete last line
+exits 0 report one.csv two.csv --out torn.html
+same logs.html torn.html
+exits 0 report plain judged.csv --out judged.html
+page judged.html 'judged.csv' 'Frechet distance, random network' 'plain'
+if grep -q 'Wasserstein' judged.html; then fact 1 'a metric that no run has needs no plot'; fi
+exits 0 report one.csv --out one-log.html
+page one-log.html 'one.csv' 'epoch 9, step 90'
+echo '9,91,many,1,1,1,,,,1,1' >> one.csv
+exits 0 report one.csv --out bad-row.html
+stderr_has 'line 92 of one.csv'
+refuses 4 'report-no-directory one.csv' report one.csv
+refuses 2 'no-operands report RUN|LOG...' report
 refuses 2 'report-without-out dcgan report RUN... --out FILE.html' report plain other
 refuses 2 'compare-no-steps begun' report plain begun --out no.html
 refuses 2 "unexpected-operand 'h'" report a b c d e f g h --out no.html

@@ -42,7 +42,7 @@ same "$dir/help" "$dir/.out"
 
 # the help of a command has its own options only
 for c in train generate interpolate classify eval data plan batch replay check bench profile tune info export import \
-    curves doctor; do
+    report doctor; do
     shows 'Examples:' help $c
     cp "$dir/.out" "$dir/help"
     exits 0 $c --help
@@ -69,6 +69,7 @@ exits 2 --epocs 3
 says option-near --epocs --epochs
 refuses 2 "command-near 'train'" trian
 refuses 2 'unknown-command dcgan --data DIR' cats
+refuses 2 'curves-is-report dcgan report RUN... --out' curves run --out c.png
 exits 2 --data x --epochs 0
 says option-value '--epochs 0' '1 to 1000000'
 exits 2 --data x --batch many

@@ -1,5 +1,5 @@
-/* libFuzzer: all readers of a run directory from an untrusted source: reports, the progress GIF, the doctor and
- * `dcgan info`. */
+/* libFuzzer: all readers of a run directory from an untrusted source: reports, also of log.csv alone, the progress GIF,
+ * the doctor and `dcgan info`. */
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -14,10 +14,11 @@ static void ignore(void *context, const char *text) { FUZZ_HOLDS(!context && *te
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static char a[600], b[600], html[600], gif[600];
+    static char a[600], b[600], log[600], html[600], gif[600];
     if (!*a) {
         snprintf(a, sizeof a, "%s/a", fuzz_folder());
         snprintf(b, sizeof b, "%s/b", fuzz_folder());
+        snprintf(log, sizeof log, "%s/b/log.csv", fuzz_folder());
         snprintf(html, sizeof html, "%s/out.html", fuzz_folder());
         snprintf(gif, sizeof gif, "%s/out.gif", fuzz_folder());
         dg_set_warnings(ignore, NULL);
@@ -35,6 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     holds(dg_cmd_report(&o));
     o.gif = NULL;
     o.operands = 2;
+    holds(dg_cmd_report(&o));
+    run[1] = log;
     holds(dg_cmd_report(&o));
     fuzz_rundir_holds();
     return 0;

@@ -45,7 +45,6 @@ COMMANDS = [
     Command('data', 'data cats --model tiny.cfg --cache cached --sheet new --json'),
     Command('data cached', 'data cats --model tiny.cfg --cache cache --json', changes=('cache',)),
     Command('synthesize', 'data --synthesize new --count 2 --size 16'),
-    Command('curves', 'curves run --out new'),
     Command('report', 'report run --out new'),
     Command('doctor', 'doctor run --json'),
     Command('info', 'info run --json'),

@@ -126,7 +126,6 @@ cp "$at.out" exported
 try 0 info "./$n.generator" --json
 try 0 import "./$n.generator" --model "$n.cfg" --out "$n.imported"
 cp "$at.out" imported
-try 0 curves "./$n.run" --out "$n.curves"
 both 0 doctor "./$n.run"
 try 1-7 doctor "./$n.none"
 try 0 export "./$n.run" --onnx --out "$n.onnx"
@@ -207,8 +206,8 @@ try 1-7 profile --predict "$n"
 try 1-7 tune "./$n.cfg"
 try 1-7 tune --merge "./$n.none" "./$n.none" --out "$n.merged"
 try 1-7 info "./$n.none"
-try 1-7 curves "./$n.csv" --out "$n.curves"
-try 1-7 curves "./$n.none" --out "$n.curves"
+try 0 report "./$n.csv" --out "$n.page2"
+try 1-7 report "./$n.none" --out "$n.page2"
 
 # every command was run, also with --json if it has that option
 "$program" --help | awk '/^Commands/ { on = 1; next } on && /^$/ { exit } on && /^  [a-z]/ { print $1 }' > commands

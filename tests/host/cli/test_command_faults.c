@@ -21,14 +21,13 @@ static command *const commands[DG_CMDS] = {
     [DG_CMD_CLASSIFY] = dg_cmd_classify, [DG_CMD_DATA] = dg_cmd_data,         [DG_CMD_REPLAY] = dg_cmd_replay,
     [DG_CMD_PLAN] = dg_cmd_plan,         [DG_CMD_PROFILE] = dg_cmd_profile,   [DG_CMD_TUNE] = dg_cmd_tune,
     [DG_CMD_INFO] = dg_cmd_info,         [DG_CMD_EXPORT] = dg_cmd_export,     [DG_CMD_IMPORT] = dg_cmd_import,
-    [DG_CMD_CURVES] = dg_cmd_curves,     [DG_CMD_REPORT] = dg_cmd_report,     [DG_CMD_DOCTOR] = dg_cmd_doctor,
+    [DG_CMD_REPORT] = dg_cmd_report,     [DG_CMD_DOCTOR] = dg_cmd_doctor,
 };
 
 static const char *const lines[] = {
-    "curves net --out out",
-    "curves run run --out out",
+    "report net --out out",
     "report run --out out",
-    "report run run --out out",
+    "report run run/log.csv --out out",
     "doctor run --json",
     "info run --json",
     "info net/checkpoint.safetensors",
