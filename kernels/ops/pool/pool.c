@@ -35,7 +35,8 @@ INLINE void reaching(int out[2], int i, const dg_pool_args *a, int n)
 
 typedef void each_spot(const dg_pool_args *a, const spot *s);
 
-INLINE void windows(const dg_pool_args *a, int64_t row, each_spot *one)
+/* Calls `border` for the windows that are partly outside of the image, `one` for the others. */
+INLINE void windows(const dg_pool_args *a, int64_t row, each_spot *one, each_spot *border)
 {
     spot s = {.row = (int)(row % a->Ho) * a->S - a->P};
     inside(s.y, s.row, a->K, a->H);
@@ -48,7 +49,7 @@ INLINE void windows(const dg_pool_args *a, int64_t row, each_spot *one)
         whole.y[0] = whole.x[0] = 0;
         whole.y[1] = whole.x[1] = a->K;
         if (s.y[1] - s.y[0] == a->K && s.x[1] - s.x[0] == a->K) one(a, &whole);
-        else one(a, &s);
+        else border(a, &s);
     }
 }
 
@@ -116,11 +117,10 @@ INLINE void load_places(numbers *out, const uint8_t *at)
 
 typedef void some_channels(const dg_pool_args *a, const spot *s, int c0, const int n);
 
-/* If C > LANES is not a multiple of LANES, the last two vectors overlap. */
+/* For C >= LANES. If C is not a multiple of LANES, the last two vectors overlap. */
 INLINE void by_lanes(const dg_pool_args *a, const spot *s, some_channels *some)
 {
-    if (a->C < LANES) some(a, s, 0, a->C);
-    for (int c = 0; c < a->C && a->C >= LANES; c += LANES) some(a, s, a->C - c < LANES ? a->C - LANES : c, LANES);
+    for (int c = 0; c < a->C; c += LANES) some(a, s, a->C - c < LANES ? a->C - LANES : c, LANES);
 }
 
 /* Finds the largest value and its index without branches, which would be unpredictable. The first NaN counts as the
@@ -143,11 +143,21 @@ INLINE void largest_of(const dg_pool_args *a, const spot *s, int c0, const int n
     memcpy(a->place + s->at + c0, &place, (size_t)n);
 }
 
-INLINE void largest(const dg_pool_args *a, const spot *s) { by_lanes(a, s, largest_of); }
+/* Windows at the border and few channels: not inlined, because no loop has a constant length. */
+static __attribute__((noinline)) void largest_at_border(const dg_pool_args *a, const spot *s)
+{
+    if (a->C < LANES) largest_of(a, s, 0, a->C);
+    else by_lanes(a, s, largest_of);
+}
+INLINE void largest(const dg_pool_args *a, const spot *s)
+{
+    if (a->C < LANES) largest_at_border(a, s);
+    else by_lanes(a, s, largest_of);
+}
 INLINE void largest_windows(const dg_pool_args *a, int64_t row, bool known)
 {
-    (void)known;
-    windows(a, row, largest);
+    if (known) windows(a, row, largest, largest_at_border);
+    else windows(a, row, largest_at_border, largest_at_border);
 }
 BY_SIZE(largest_row, largest_windows)
 
@@ -221,7 +231,8 @@ INLINE void cell(const dg_pool_args *a, const cell_row *row, int64_t ox, int c, 
 
 static inline int cell_rows(const dg_pool_args *a) { return (a->H + a->P - 1) / a->S + 1; }
 
-INLINE void single_pixels(const dg_pool_args *a, int64_t image, int y0, int y1, int x0, int x1)
+static __attribute__((noinline)) void single_pixels(const dg_pool_args *a, int64_t image, int y0, int y1, int x0,
+                                                    int x1)
 {
     for (int y = y0 < 0 ? 0 : y0; y < y1 && y < a->H; y++)
         pixels(a, image * a->H + y, x0 < 0 ? 0 : x0, x1 < a->W ? x1 : a->W, told);
@@ -292,5 +303,5 @@ static bool many(const dg_pool_args *a)
     }
 OP(dg_cpu_maxpool, a->Ho, largest_row(a, row))
 OP(dg_cpu_maxpool_dx, cell_rows(a), largest_dx_row(a, row))
-OP(dg_cpu_meanpool, a->Ho, windows(a, row, average))
+OP(dg_cpu_meanpool, a->Ho, windows(a, row, average, average))
 OP(dg_cpu_meanpool_dx, a->H, pixels(a, row, 0, a->W, average_dx))
