@@ -15,6 +15,7 @@
 #include "kernels/dev/dev.cuh"
 extern "C" {
 #include "core/plan/variant.h"
+#include "kernels/ops/values.h"
 }
 
 #define X(kind, member, cpu) \

@@ -1,7 +1,7 @@
 /* Bias with activation, forward and backward. Like batch norm, the ops divide rows into tiles and chunks
  * (norm_tiles.h). */
 #include "kernels/ops/act/act.h"
-#include "kernels/ops/bias/bias.h"
+#include "kernels/ops/values.h"
 #include "kernels/ops/norm/norm_tiles.h"
 
 enum { MANY = 1 << 16 }; /* min number of values for which several threads are faster in the forward pass */

@@ -4,7 +4,7 @@
 #include "core/plan/limits.h"
 #include "core/tune/norm_chunks.h"
 #include "core/plan/work.h"
-#include "kernels/ops/bias/bias.h"
+#include "kernels/ops/values.h"
 #include "kernels/ops/ops.h"
 
 static int64_t rows(const dg_bias_act_args *a) { return (int64_t)a->N * a->H * a->W; }

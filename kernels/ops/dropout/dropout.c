@@ -1,6 +1,6 @@
 /* Dropout with one Philox block per four values. The mask is not stored. */
 #include "kernels/cpu/cpu.h"
-#include "kernels/ops/dropout/dropout.h"
+#include "kernels/ops/values.h"
 
 #include <string.h>
 

@@ -2,9 +2,6 @@
  * Thread tile: 4 values. Shared memory: none.
  * Bound by: memory, and the instructions of Philox (about 25 per value) */
 #include "kernels/dev/cuda.cuh"
-extern "C" {
-#include "kernels/ops/dropout/dropout.h"
-}
 
 template <class real>
 static __global__ void dropout_kernel(const dg_dropout_args a, uint64_t threshold, real scale, int width)

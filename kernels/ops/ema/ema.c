@@ -1,5 +1,5 @@
 /* Running averages of weights. */
-#include "kernels/ops/ema/ema.h"
+#include "kernels/ops/values.h"
 #include "kernels/ops/update/sweep.h"
 
 static void blend(real *restrict average, const real *restrict p, int n, real fresh)

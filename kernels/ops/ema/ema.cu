@@ -2,9 +2,6 @@
  * Thread tile: 1 weight (variant direct) or 4 weights (variant vector). Shared memory: none.
  * Bound by: memory, 12 bytes per weight */
 #include "kernels/ops/update/sweep.cuh"
-extern "C" {
-#include "kernels/ops/ema/ema.h"
-}
 
 template <class real> static __global__ void __launch_bounds__(1024) ema_kernel(const dg_ema_args a, int width)
 {

@@ -5,7 +5,7 @@
 #include "core/plan/limits.h"
 #include "core/plan/work.h"
 #include "kernels/ops/ops.h"
-#include "kernels/ops/penalty/penalty.h"
+#include "kernels/ops/values.h"
 
 static double fill_flops(const dg_op *op)
 {

@@ -1,6 +1,6 @@
 /* Ops of gradient penalties. */
 #include "kernels/cpu/cpu.h"
-#include "kernels/ops/penalty/penalty.h"
+#include "kernels/ops/values.h"
 
 enum { PIECE = 4096, MANY = 1 << 15 };
 

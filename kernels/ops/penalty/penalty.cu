@@ -4,9 +4,6 @@
  * sums. Bound by: memory, 4 bytes per value.
  * `penalty` runs one block. Bound by: latency. */
 #include "kernels/dev/cuda.cuh"
-extern "C" {
-#include "kernels/ops/penalty/penalty.h"
-}
 
 static constexpr int LANES = 32, SLOTS = 8, THREADS = 256;
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/cpu/cpu.h"
-#include "kernels/ops/resample/resample.h"
+#include "kernels/ops/values.h"
 
 enum { PIECE = 64, RING = 4 };
 static const real zeros[PIECE];

@@ -2,9 +2,6 @@
  * Thread tile: 1 result (variant direct) or 4 channels (variant vector). Shared memory: none.
  * Bound by: memory; neighbouring threads read common pixels from L1 */
 #include "kernels/dev/cuda.cuh"
-extern "C" {
-#include "kernels/ops/resample/resample.h"
-}
 
 /* Along one axis, a result reads `terms` input pixels from `first` on, each with its weight. */
 template <bool up> struct resample_taps {

@@ -5,7 +5,7 @@
 
 #include "core/plan/limits.h"
 #include "core/plan/work.h"
-#include "kernels/ops/spectral/spectral.h"
+#include "kernels/ops/values.h"
 #include "kernels/ops/ops.h"
 
 static double values(const dg_op *op) { return (double)op->u.spectral.rows * op->u.spectral.cols; }

@@ -4,9 +4,6 @@
  * Shared memory: 8.3 KB of column sums for W^T u, 256 bytes of warp sums in the other kernels.
  * Bound by: memory; with few weights, latency */
 #include "kernels/ops/update/sweep.cuh"
-extern "C" {
-#include "kernels/ops/spectral/spectral.h"
-}
 
 static constexpr int WARP = 32, WARPS = 32; /* WARPS: maximum per block */
 

@@ -3,7 +3,7 @@
  * between the first and last are zeros. Values are small integers, so that sums are exact in any order. */
 #include "core/base/rng.h"
 #include "kernels/ops/conv/variants.h"
-#include "kernels/ops/dropout/dropout.h"
+#include "kernels/ops/values.h"
 #include "large_pair.h"
 
 /* Compares the large batch with the small batch. If `variant` is NULL, the backend selects the variant. */
