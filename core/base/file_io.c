@@ -193,6 +193,35 @@ static dg_err fill(writer *w, const dg_chunk *piece, int pieces)
 }
 
 /* EINVAL and ENOSYS are ignored, because some file systems cannot sync a directory. */
+bool dg_is_folder(const char *path)
+{
+    struct stat st;
+    return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+dg_err dg_make_directories(const char *directory, int *made)
+{
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s", directory) > (int)sizeof path - 64) /* room for file names */
+        return dg_fail(DG_IO, "%s: the path is too long", directory);
+    for (char *s = path + 1;; s++) {
+        if (*s && *s != '/') continue;
+        const char end = *s;
+        *s = 0;
+        /* stat first, because mkdir of an existing directory on a read-only file system returns EROFS. */
+        if (!dg_is_folder(path)) {
+            const int error = mkdir(path, 0777) ? errno : 0;
+            if (error == EEXIST && !dg_is_folder(path))
+                return dg_fail(DG_IO, "%s: cannot create this directory: a file of this name exists", path);
+            if (error && error != EEXIST)
+                return dg_fail(DG_IO, "%s: cannot create this directory: %s", path, strerror(error));
+            if (!error && made) ++*made;
+        }
+        *s = end;
+        if (!end) return DG_OK;
+    }
+}
+
 int dg_sync_directory(int dir) { return fsync(dir) && errno != EINVAL && errno != ENOSYS ? -1 : 0; }
 
 /* True if the temporary file has been renamed although rename() failed. NFS repeats a rename whose answer was lost, and

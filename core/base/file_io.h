@@ -47,6 +47,10 @@ bool dg_may_pass(int error);
 typedef enum { DG_SAME_NO, DG_SAME_YES, DG_SAME_UNKNOWN } dg_same;
 dg_same dg_leads_to(int dir, const char *name, int fd);
 
+bool dg_is_folder(const char *path);
+/* Creates a directory and its missing parents. Adds the number of created directories to *made, which may be NULL. */
+dg_err dg_make_directories(const char *directory, int *made);
+
 /* Returns 0, or -1 with errno. */
 int dg_sync_directory(int dir);
 

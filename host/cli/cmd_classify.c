@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "core/base/file_io.h"
 #include "core/base/plural.h"
@@ -105,9 +104,8 @@ static dg_err read_images(job *j)
 {
     dg_err e = DG_OK;
     for (int i = 1; i < j->o->operands && !e; i++) {
-        struct stat s;
-        const bool folder = !stat(j->o->operand[i], &s) && S_ISDIR(s.st_mode);
-        e = folder || dg_zip_inside(j->o->operand[i]) ? add_folder(j, j->o->operand[i]) : add_file(j, j->o->operand[i]);
+        const char *path = j->o->operand[i];
+        e = dg_is_folder(path) || dg_zip_inside(path) ? add_folder(j, path) : add_file(j, path);
     }
     return e;
 }

@@ -60,8 +60,7 @@ static dg_err read_config(job *j, const char *run)
 
 static dg_err open_run(job *j, const char *operand)
 {
-    struct stat st;
-    const bool directory = stat(operand, &st) == 0 && S_ISDIR(st.st_mode);
+    const bool directory = dg_is_folder(operand);
     size_t bytes;
     if (snprintf(j->path, sizeof j->path, "%s%s", operand, directory ? "/log.csv" : "") >= (int)sizeof j->path)
         return dg_fail(DG_IO, "path: too long (%zu bytes)", strlen(operand));

@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "core/base/file_io.h"
 #include "host/cli/commands.h"
 #include "host/data/dataset.h"
 #include "host/files/json.h"
@@ -116,18 +116,12 @@ typedef struct {
     dg_measured value[MEASURES], least[MEASURES];
 } job;
 
-static bool is_folder(const char *path)
-{
-    struct stat s;
-    return !stat(path, &s) && S_ISDIR(s.st_mode);
-}
-
 static dg_err open_all(job *j)
 {
     dg_options *o = &j->o;
     const dg_device d = dg_options_device(o);
     dg_err e = DG_OK;
-    if (!is_folder(o->operand[0])) e = dg_generator_open(&d, o->operand[0], &j->generator);
+    if (!dg_is_folder(o->operand[0])) e = dg_generator_open(&d, o->operand[0], &j->generator);
     if (!e && o->classifier) e = dg_labeller_open(&d, o->classifier, &j->labeller);
     if (!e && o->model && !(j->named = calloc(1, sizeof *j->named))) e = dg_fail(DG_DEVICE, "out of memory");
     if (!e && j->named) e = dg_model_read(o->model, j->named);

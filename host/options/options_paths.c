@@ -1,5 +1,6 @@
 /* Paths as typed: suggestions for a path that does not exist, and removal of redundant slashes. */
 #include "host/options/option_table.h"
+#include "core/base/file_io.h"
 #include "core/base/shell.h"
 
 #include <ctype.h>
@@ -30,13 +31,12 @@ static bool is_address(const char *path)
 
 void dg_path_trim(char *path, bool folder)
 {
-    struct stat st;
     if (is_address(path)) return;
     char *to = path;
     for (const char *from = path; *from; from++)
         if (*from != '/' || to == path || to[-1] != '/') *to++ = *from;
     *to = 0;
-    if (to - path > 1 && to[-1] == '/' && (folder || (!stat(path, &st) && S_ISDIR(st.st_mode)))) to[-1] = 0;
+    if (to - path > 1 && to[-1] == '/' && (folder || dg_is_folder(path))) to[-1] = 0;
 }
 
 static bool is_missing(const char *path)

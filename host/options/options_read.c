@@ -1,11 +1,11 @@
 /* Parse the command line, and merge defaults, model, config files, preset, environment and command line. */
 #include "host/options/option_table.h"
+#include "core/base/file_io.h"
 #include "core/base/shell.h"
 
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { MOST_GIVEN = 256, LONG_FIRST = 256, LONG_HELP = 512, LONG_HELP_ALL, LONG_VERSION };
 
@@ -371,9 +371,8 @@ static dg_err set_command(const char *word, dg_command *out)
                        DG_MSG("curves-is-report",
                               "the command curves was removed; use: %s report RUN... --out FILE.html"),
                        dg_program());
-    struct stat st;
     char quoted[DG_SHELL_ROOM];
-    if (!stat(word, &st) && S_ISDIR(st.st_mode))
+    if (dg_is_folder(word))
         return dg_fail(DG_USAGE,
                        DG_MSG("folder-as-command", "'%s' is a folder, not a command; to train on it: %s --data %s"),
                        word, dg_program(), dg_shell_path(quoted, sizeof quoted, word));

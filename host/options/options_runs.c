@@ -196,8 +196,7 @@ dg_err dg_options_next_run(const char *run, char **out)
 dg_err dg_options_settle_run(char **given, bool or_images)
 {
     char path[PATH_SIZE];
-    struct stat st;
-    if (stat(*given, &st) || !S_ISDIR(st.st_mode)) return DG_OK;
+    if (!dg_is_folder(*given)) return DG_OK;
     const size_t n = strlen(*given);
     const char *slash = (*given)[n - 1] == '/' ? "" : "/";
     if (snprintf(path, sizeof path, "%s%sconfig.ini", *given, slash) >= (int)sizeof path)

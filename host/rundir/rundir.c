@@ -20,31 +20,6 @@
 
 enum { NAME_ROOM = 64 };
 
-/* Add the number of created directories to *made. */
-static dg_err make_directories(char *path, int *made)
-{
-    for (char *s = path + 1;; s++) {
-        if (*s && *s != '/') continue;
-        const char end = *s;
-        *s = 0;
-        struct stat st;
-        /* stat first, because mkdir of an existing directory on a read-only file system returns EROFS. */
-        if (stat(path, &st) == 0) {
-            if (!S_ISDIR(st.st_mode))
-                return dg_fail(DG_IO, "%s: cannot create this directory: a file of this name exists", path);
-        } else if (mkdir(path, 0777) == 0) {
-            ++*made;
-        } else if (errno != EEXIST) {
-            return dg_fail(DG_IO,
-                           DG_MSG("directory-not-made",
-                                  "%s: cannot create this directory: %s; choose another with {out}"),
-                           path, strerror(errno));
-        }
-        *s = end;
-        if (!end) return DG_OK;
-    }
-}
-
 /* Sync the parents of `made` created directories, starting with the parent of `dir`, so that the directories survive a
  * power failure. Unreadable parents are skipped. */
 static void sync_made(int dir, int made)
@@ -209,8 +184,8 @@ static dg_err open_locked(dg_rundir *r)
     for (int tries = 0; tries < 20 && again; tries++) {
         dg_rundir_close(r);
         r->made = 0; /* another run may use the directories of the last attempt */
-        e = make_directories(r->path, &r->made);
-        if (e) return e;
+        e = dg_make_directories(r->path, &r->made);
+        if (e) return dg_fail(e, DG_MSG("directory-not-made", "%s; choose another with {out}"), dg_message());
         r->fd = open(r->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         again = r->fd < 0 && errno == ENOENT;
         if (r->fd < 0) e = dg_fail(DG_IO, "%s: cannot open this directory: %s", r->path, strerror(errno));

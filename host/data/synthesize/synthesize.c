@@ -21,25 +21,6 @@ void dg_synthesize_one(uint8_t *pixels, int size, uint64_t seed, int i)
 
 #define DRAWN "drawn by dcgan"
 
-static dg_err make_directories(const char *dir)
-{
-    char path[4096];
-    if (snprintf(path, sizeof path, "%s", dir) >= (int)sizeof path - 64)
-        return dg_fail(DG_IO, "%s: the path is too long", dir);
-    for (char *p = path + 1;; p++) {
-        if (*p && *p != '/') continue;
-        char end = *p;
-        *p = 0;
-        if (mkdir(path, 0777) && errno != EEXIST)
-            return dg_fail(DG_IO, "%s: cannot create the folder: %s", path, strerror(errno));
-        if (!end) break;
-        *p = end;
-    }
-    struct stat st;
-    if (stat(dir, &st)) return dg_fail(DG_IO, "%s: %s", dir, strerror(errno));
-    return S_ISDIR(st.st_mode) ? DG_OK : dg_fail(DG_IO, "%s: is not a folder", dir);
-}
-
 typedef struct {
     const char *dir;
     int size, classes;
@@ -133,10 +114,9 @@ static dg_err check_classes(const drawing *w)
     char path[4096], name[64];
     int theirs = 0;
     for (int i = 0; i < DG_SHAPES && !e; i++) {
-        struct stat st;
         snprintf(path, sizeof path, "%s/%s", w->dir, dg_shape_name[i]);
         snprintf(name, sizeof name, "%s-*.png", dg_shape_name[i]);
-        theirs += i < w->classes && !stat(path, &st) && S_ISDIR(st.st_mode);
+        theirs += i < w->classes && dg_is_folder(path);
         if (i < w->classes) e = dg_only_ours(path, (const char *const[]){name, NULL}, "Source", DRAWN);
     }
     DIR *d = e ? NULL : opendir(w->dir);
@@ -153,11 +133,11 @@ static dg_err check_classes(const drawing *w)
 
 static dg_err make_folders(const drawing *w)
 {
-    dg_err e = make_directories(w->dir);
+    dg_err e = dg_make_directories(w->dir, NULL);
     char path[4096];
     for (int i = 0; i < w->classes && !e; i++) {
         snprintf(path, sizeof path, "%s/%s", w->dir, dg_shape_name[i]);
-        e = make_directories(path);
+        e = dg_make_directories(path, NULL);
     }
     return e;
 }
