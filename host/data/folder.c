@@ -19,7 +19,6 @@ typedef struct {
     bool bad, unread, made;
     int slot; /* index in `pixels` until unusable images are removed */
     dg_decoded file;
-    uint8_t kind;
 } fate;
 
 typedef struct {
@@ -97,7 +96,6 @@ static dg_err decode_into(job *j, long i)
     dg_image fitted;
     const dg_fitting how = {o->size, o->channels, o->fit, o->resize};
     e = dg_image_decode_fitted(data, bytes, &o->decode, &how, &fitted, &f->file);
-    if (!e) f->kind = (uint8_t)dg_image_kind(data, bytes);
     free(data);
     if (e) return e;
     memcpy(j->pixels + (size_t)f->slot * j->bytes, fitted.pixels, j->bytes);
@@ -163,7 +161,7 @@ static dg_err collect(job *j, const dg_scan *s, long slots, dg_dataset *out)
         if (!out->name[to]) return dg_fail(DG_DEVICE, "no memory for the list of images");
         out->width[to] = f->file.W;
         out->height[to] = f->file.H;
-        out->kind[to] = f->kind;
+        out->kind[to] = (uint8_t)f->file.kind;
         out->did[to] = (uint8_t)f->file.did;
     }
     void *less = out->count ? realloc(j->pixels, (size_t)out->count * j->bytes) : NULL;

@@ -52,21 +52,7 @@ typedef struct {
     dg_resize resize;
 } dg_fitting;
 
-/* W and H are the size of the decoded image before resizing. `did` has bits 1u << dg_did for changes made by
- * decoding. */
-typedef struct {
-    int W, H;
-    unsigned did;
-} dg_decoded;
-
-/* Decode an image, convert it to f->channels, and resize it like dg_image_fit (row by row if possible). */
-dg_err dg_image_decode_fitted(const void *data, size_t bytes, const dg_decode_options *o, const dg_fitting *f,
-                              dg_image *out, dg_decoded *of);
-
-/* True if data (at least 32 bytes) is the beginning of a supported image file. */
-bool dg_image_known(const void *data, size_t bytes);
-
-/* The kind of an image file is detected by its header. DG_KIND_UNKNOWN: unsupported or damaged. */
+/* The kind of an image file, from its header. */
 typedef enum {
     DG_KIND_UNKNOWN,
     DG_KIND_PNG_GREY,
@@ -81,7 +67,7 @@ typedef enum {
     DG_KIND_JPEG_GREY,
     DG_KIND_JPEG_COLOUR,
     DG_KIND_JPEG_CMYK,
-    DG_KIND_IDX, /* IDX and CIFAR files have many images; dg_image_kind does not detect them */
+    DG_KIND_IDX, /* IDX and CIFAR files have many images; decoding does not detect them */
     DG_KIND_CIFAR,
     DG_KIND_BMP,
     DG_KIND_GIF,
@@ -89,7 +75,22 @@ typedef enum {
     DG_KIND_WEBP_ALPHA,
     DG_KINDS
 } dg_kind;
-dg_kind dg_image_kind(const void *data, size_t bytes);
+
+/* W and H are the size of the decoded image before resizing. `did` has bits 1u << dg_did for changes made by
+ * decoding. */
+typedef struct {
+    int W, H;
+    unsigned did;
+    dg_kind kind;
+} dg_decoded;
+
+/* Decode an image, convert it to f->channels, and resize it like dg_image_fit (row by row if possible). */
+dg_err dg_image_decode_fitted(const void *data, size_t bytes, const dg_decode_options *o, const dg_fitting *f,
+                              dg_image *out, dg_decoded *of);
+
+/* True if data (at least 32 bytes) is the beginning of a supported image file. */
+bool dg_image_known(const void *data, size_t bytes);
+
 const char *dg_did_name(dg_did d);
 const char *dg_kind_name(dg_kind k);
 

@@ -104,6 +104,7 @@ static bool give_pixel(const bmp_head *h, const uint8_t *row, int x, uint8_t rgb
 dg_err dg_bmp_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
 {
     bmp_head h;
+    to->kind = DG_KIND_BMP;
     dg_err e = read_head(file, bytes, to, &h);
     if (!e) e = dg_row_sink_open(to, h.W, h.H, 1);
     if (e) return e;

@@ -137,6 +137,7 @@ static dg_err read_frame(GifFileType *gif, reader *r)
 dg_err dg_gif_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
 {
     int code = 0;
+    to->kind = DG_KIND_GIF;
     reader r = {.file = file, .bytes = bytes, .to = to, .transparent = -1, .start = dg_decode_clock()};
     GifFileType *gif = DGifOpen(&r, on_read, &code);
     if (!gif && code == D_GIF_ERR_NO_SCRN_DSCR) { /* giflib also returns D_GIF_ERR_NO_SCRN_DSCR for lack of memory */

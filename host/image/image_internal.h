@@ -35,6 +35,7 @@ typedef struct {
     const dg_fitting *fitting;
     dg_image *out;
     int W, H;
+    dg_kind kind;
     unsigned did; /* changes made by decoding, as bits 1u << dg_did */
     int file_W, file_H, C;
     uint8_t *first;    /* address in `out` of the file's pixel (0, 0) */
@@ -63,7 +64,6 @@ dg_err dg_jpeg_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to);
 dg_err dg_bmp_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to);
 dg_err dg_gif_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to);
 dg_err dg_webp_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to);
-bool dg_webp_alpha(const uint8_t *file, size_t bytes);
 
 /* Returns the orientation (1 to 8) in a TIFF block of a JPEG or PNG file, or 1 if damaged or missing. */
 int dg_exif_orientation(const uint8_t *tiff, size_t bytes);

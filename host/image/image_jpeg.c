@@ -190,6 +190,9 @@ dg_err dg_jpeg_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
     dg_image_head head;
     dg_err e = dg_jpeg_walk(file, bytes, &head);
     if (e) return e;
+    to->kind = head.components == 1   ? DG_KIND_JPEG_GREY
+               : head.components == 4 ? DG_KIND_JPEG_CMYK
+                                      : DG_KIND_JPEG_COLOUR;
     e = dg_image_afford("JPEG", head.W, head.H, bytes, 0, to);
     if (e) return e;
 

@@ -201,6 +201,8 @@ dg_err dg_png_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
     dg_image_head head;
     dg_err e = dg_png_walk(file, bytes, &head);
     if (e) return e;
+    const dg_kind first = head.bits == 16 ? DG_KIND_PNG_GREY_16 : DG_KIND_PNG_GREY;
+    to->kind = head.palette ? DG_KIND_PNG_PALETTE : (dg_kind)((int)first + head.components - 1);
     uint64_t whole = head.interlaced ? 4 * (uint64_t)head.W * (uint64_t)head.H : 0;
     e = dg_image_afford("PNG", head.W, head.H, bytes, whole, to);
     if (e) return e;

@@ -38,12 +38,6 @@ static dg_err wrong(VP8StatusCode code)
     return dg_fail(DG_DATA, "WebP: %s", cut ? "cut off" : "damaged");
 }
 
-bool dg_webp_alpha(const uint8_t *file, size_t bytes)
-{
-    WebPBitstreamFeatures f;
-    return WebPGetFeatures(file, bytes, &f) == VP8_STATUS_OK && f.has_alpha;
-}
-
 static VP8StatusCode decode_once(const uint8_t *file, size_t bytes, uint8_t *rgba, size_t row, size_t rows)
 {
     WebPDecoderConfig c;
@@ -78,6 +72,7 @@ dg_err dg_webp_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
     WebPBitstreamFeatures f;
     const VP8StatusCode code = WebPGetFeatures(file, bytes, &f);
     if (code != VP8_STATUS_OK) return wrong(code);
+    to->kind = f.has_alpha ? DG_KIND_WEBP_ALPHA : DG_KIND_WEBP;
     if (bytes < 12 || little32(file + 4) > bytes - 8) return dg_fail(DG_DATA, "WebP: cut off");
     if (f.has_animation)
         return dg_fail(DG_DATA, "an animated WebP, not supported; extract a frame: webpmux -get frame 1 FILE -o FRAME");

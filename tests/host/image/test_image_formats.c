@@ -92,7 +92,6 @@ static dg_err read_small(const void *data, size_t n)
     dg_image im;
     const dg_err e = dg_image_decode(data, n, &small, &im);
     DG_CHECK(e ? !im.pixels : im.pixels && im.C == 4 && (size_t)im.W * (size_t)im.H <= small.max_pixels);
-    (void)dg_image_kind(data, n);
     dg_image_free(&im);
     return e;
 }
@@ -100,7 +99,7 @@ static dg_err read_small(const void *data, size_t n)
 /* An image truncated below `whole` bytes must be refused. A changed byte must give an image or an error. Frees b. */
 static void damaged(blob b, size_t whole, const char *what, dg_kind kind)
 {
-    DG_CHECK(dg_image_kind(b.data, b.bytes) == kind);
+    DG_CHECK(kind_of(b.data, b.bytes) == kind);
     const accepted a = damage(b.data, b.bytes, whole, read_small, DG_DATA);
     DG_CHECKF(!a.cuts, "%s: %ld truncations accepted", what, a.cuts);
     for (size_t i = 0; i < b.bytes; i++)

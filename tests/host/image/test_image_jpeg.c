@@ -94,7 +94,7 @@ static void colours(void)
         for (int p = 0; p < 64; p++) memcpy(rows + (ptrdiff_t)C * p, patch[i / 2].ink, (size_t)C);
         blob b = jpeg_by_libjpeg(&s, rows);
         dg_image im;
-        DG_CHECK(dg_image_kind(b.data, b.bytes) == (C == 3 ? DG_KIND_JPEG_COLOUR : DG_KIND_JPEG_CMYK));
+        DG_CHECK(kind_of(b.data, b.bytes) == (C == 3 ? DG_KIND_JPEG_COLOUR : DG_KIND_JPEG_CMYK));
         if (DG_CHECK(!dg_image_decode(b.data, b.bytes, &plain, &im)))
             for (int c = 0; c < 3; c++) DG_NEAR(im.pixels[c], patch[i / 2].rgb[c], 2);
         dg_image_free(&im);
