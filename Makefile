@@ -81,12 +81,17 @@ vpath test_%.c $(sort $(dir $(TEST_SRC)))
 vpath test_%.cu $(sort $(dir $(CU_TESTS) $(NVCC_TESTS)))
 vpath fuzz_%.c tests/fuzz
 
-TESTS     := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(TEST_SRC)))
+# SAN_FOLLOWS=1: a run with SAN=1 follows, as in scripts/check. Leaves out what that run tests better: the fuzzers'
+# seeds, and those tests of core/ and host/ that do the same with sanitizers.
+WEAKER    := failing[.]h|child[.]h|decoding[.]h|SANITIZED
+LEFT_OUT  := $(if $(SAN_FOLLOWS),$(shell grep -LE '$(WEAKER)' $(filter-out tests/kernels/%,$(TEST_SRC))))
+TESTS     := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(filter-out $(LEFT_OUT),$(TEST_SRC))))
 # The longest test starts first, or it would run alone at the end.
 LONGEST    := tests/cli/torture.sh
 # Scripts in which sanitizers find nothing new: docs/testing.md has the reasons.
 ONCE       := build_cuda calls compilers cuda_archs keys library pages pre_commit races reference soak eval_numpy onnx \
-              torch_names batch check eval eval_every limits profile doctor models penalty precision schedule spectral zca
+              torch_names batch check eval eval_every limits profile doctor models penalty precision schedule spectral \
+              zca
 CLI_TESTS  := $(filter-out $(LONGEST) $(if $(SAN),$(ONCE:%=tests/cli/%.sh)),$(wildcard tests/cli/*.sh))
 LONG_TESTS := $(wildcard tests/cli/long/*.sh)
 # The tests with most error paths, also with sanitizers.
@@ -239,9 +244,10 @@ check: $(PROGRAM) $(LIBRARY) $(TESTS) $(FUZZERS) $(PRELOADS) ## the tests of som
 	$(Q)$(RUN_TESTS) $(LONGEST) scripts/walls scripts/calls $(TESTS) $(FUZZERS) $(CLI_TESTS) $(SIM_QUICK) $(GPU_PARTS)
 endif
 # With sanitizers only the long tests of error paths: the others take minutes in code that the C tests cover.
-check-all: $(PROGRAM) $(LIBRARY) $(TESTS) $(FUZZERS) $(PRELOADS) ## every test, all flavours of the simulator
+SEEDS := $(if $(SAN_FOLLOWS),,$(FUZZERS))
+check-all: $(PROGRAM) $(LIBRARY) $(TESTS) $(SEEDS) $(PRELOADS) ## every test, all flavours of the simulator
 	$(Q)$(RUN_TESTS) $(LONGEST) $(if $(SAN),$(HOSTILE_TESTS),scripts/walls scripts/calls $(LONG_TESTS)) $(SIM_PARTS) \
-	    $(TESTS) $(FUZZERS) $(CLI_TESTS) $(GPU_PARTS)
+	    $(TESTS) $(SEEDS) $(CLI_TESTS) $(GPU_PARTS)
 
 TORTURE = DCGAN=$(RUN) PRELOADS='$(RUN_PRELOADS)' python3 tests/torture/torture.py
 torture: $(PROGRAM) $(PRELOADS) ## every call of every command fails once, power failures, limits; SAN=1: allocations
