@@ -248,14 +248,6 @@ static inline void op_compare(const dg_backend *b, const op_row *r, const dg_op 
     }
 }
 
-static inline void golden_is(const dg_backend *b, const char *what, const double *got, const double *want, size_t n,
-                             op_bound bound)
-{
-    for (size_t i = 0; i < n; i++)
-        DG_CHECKF(op_near(got[i], want[i], bound.relative * fabs(want[i]) + bound.absolute),
-                  "%s: %s[%zu] is %.17g, PyTorch's %.17g", b->name, what, i, got[i], want[i]);
-}
-
 /* Makes all operands `names` of `got` share one array. In `expected`, only inputs share the array. */
 static inline void op_share(dg_op *got, dg_op *expected, const char *const names[4])
 {

@@ -1,7 +1,6 @@
 /* Compares all ops with the reference. Each op has one op_row (rows_*.h). It runs on every backend at odd sizes, in
- * place, with NaN and with several numbers of threads. Gradients are compared with finite differences, and some
- * results with PyTorch. Linked with tests/case_cuda.cu the program is cuda_each_op, which tests CUDA. The arguments
- * are names of the ops to test. */
+ * place, with NaN and with several numbers of threads. Gradients are compared with finite differences. Linked with
+ * tests/case_cuda.cu the program is cuda_each_op, which tests CUDA. The arguments are names of the ops to test. */
 #include "all_rows.h"
 
 /* Maximum number of values of an operand, indexed by dg_case_slowness(). */
