@@ -1,35 +1,10 @@
 #!/bin/sh
 # Classifiers: training on folders, tests after each epoch, resuming, classify; and wrong datasets and models.
 . "$(dirname "$0")/kit"
-cat > "$dir/tiny.cfg" << 'END'
-[model]
-name = tiny
-size = 16
-classes = 4
-input = standard
-[train]
-batch = 16
-lr = 0.01
-optimizer = sgd
-momentum = 0.9
-decay = 1e-4
-schedule = 2:0.5
-[C.1]
-filters = 8
-kernel = 3
-bias = yes
-act = relu
-[C.2]
-op = max_pool
-kernel = 4
-stride = 2
-[C.3]
-op = dropout
-p = 0.2
-[C.4]
-op = dense
-filters = 4
-END
+network "$dir/tiny.cfg" '[model] name=tiny size=16 classes=4 input=standard' \
+    '[train] batch=16 lr=0.01 optimizer=sgd momentum=0.9 decay=1e-4 schedule=2:0.5' \
+    '[C.1] filters=8 kernel=3 bias=yes act=relu' '[C.2] op=max_pool kernel=4 stride=2' '[C.3] op=dropout p=0.2' \
+    '[C.4] op=dense filters=4'
 exits 0 data --synthesize "$dir/shapes" --classes 4 --count 130 --size 20 -q
 
 # training, and the files of an epoch

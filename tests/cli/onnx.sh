@@ -67,41 +67,10 @@ for model in bilinear-16x3 residual-16x3 r3gan-16x3 repeated.cfg; do
 done
 
 # convolutions that read the vector of a dense layer
-cat > vector.cfg << END
-[model]
-name = vector
-size = 16
-latent = 8
-[G]
-op = conv_transpose
-filters = 10
-kernel = 4
-stride = 2
-pad = 1
-act = relu
-[G.1]
-op = dense
-[G.2]
-norm = batch
-stride = 1
-pad = 0
-[G.3]
-[G.4]
-filters = 3
-act = tanh
-[D]
-filters = 8
-act = leaky
-[D.1]
-kernel = 4
-stride = 2
-[D.2]
-op = dense
-[D.3]
-kernel = 1
-filters = 1
-act = none
-END
+network vector.cfg '[model] name=vector size=16 latent=8' \
+    '[G] op=conv_transpose filters=10 kernel=4 stride=2 pad=1 act=relu' '[G.1] op=dense' \
+    '[G.2] norm=batch stride=1 pad=0' '[G.3]' '[G.4] filters=3 act=tanh' '[D] filters=8 act=leaky' \
+    '[D.1] kernel=4 stride=2' '[D.2] op=dense' '[D.3] kernel=1 filters=1 act=none'
 exits 0 --data cats --model vector.cfg --batch 8 --epochs 2 --out of-vector -q || finish
 exits 0 export of-vector --onnx --out vector.onnx
 exits 0 export of-vector --network D --onnx vector-d.onnx
@@ -133,89 +102,21 @@ answers_as_onnx() # answers_as_onnx MODEL NAME: train it in NAME; classify answe
     onnx classes "$2.onnx" answers.json
 }
 for input in signed unit standard zca; do
-    cat > net.cfg << EOF
-[model]
-name = all
-size = 16
-channels = 3
-classes = 4
-input = $input
-[C.1]
-op = conv
-filters = 6
-kernel = 3
-bias = yes
-act = leaky
-[C.2]
-op = max_pool
-kernel = 3
-stride = 2
-pad = 1
-bias = yes
-act = relu
-[C.3]
-op = conv
-filters = 8
-kernel = 3
-groups = 2
-stride = 1
-norm = batch
-act = relu
-[C.4]
-op = conv
-in = C.2
-filters = 8
-kernel = 1
-norm = spectral
-bias = yes
-act = none
-[C.5]
-op = add
-in = C.3
-add = C.4
-act = tanh
-[C.6]
-op = mean_pool
-kernel = 3
-stride = 2
-pad = 1
-[C.7]
-op = resample
-scale = 0.5
-[C.8]
-op = resample
-scale = 2
-[C.9]
-op = dense
-filters = 12
-act = relu
-[C.10]
-op = dropout
-p = 0.5
-[C.11]
-op = dense
-filters = 4
-norm = spectral
-act = none
-EOF
+    network net.cfg "[model] name=all size=16 channels=3 classes=4 input=$input" \
+        '[C.1] op=conv filters=6 kernel=3 bias=yes act=leaky' \
+        '[C.2] op=max_pool kernel=3 stride=2 pad=1 bias=yes act=relu' \
+        '[C.3] op=conv filters=8 kernel=3 groups=2 stride=1 norm=batch act=relu' \
+        '[C.4] op=conv in=C.2 filters=8 kernel=1 norm=spectral bias=yes act=none' \
+        '[C.5] op=add in=C.3 add=C.4 act=tanh' '[C.6] op=mean_pool kernel=3 stride=2 pad=1' \
+        '[C.7] op=resample scale=0.5' '[C.8] op=resample scale=2' '[C.9] op=dense filters=12 act=relu' \
+        '[C.10] op=dropout p=0.5' '[C.11] op=dense filters=4 norm=spectral act=none'
     answers_as_onnx net.cfg "$input"
 done
 
 # every activation
 for act in $(acts); do
-    cat > act.cfg << EOF
-[model]
-name = one
-size = 16
-classes = 4
-[C.1]
-filters = 6
-kernel = 3
-act = $act
-[C.2]
-op = dense
-filters = 4
-EOF
+    network act.cfg '[model] name=one size=16 classes=4' "[C.1] filters=6 kernel=3 act=$act" \
+        '[C.2] op=dense filters=4'
     answers_as_onnx act.cfg "$act"
 done
 finish

@@ -47,36 +47,9 @@ exits 4 info wrong.safetensors
 run --size 16 --norm-d spectral --loss ralsgan --ema 0.8 --augment cutout --epochs 1 --out all/run
 
 # as a key of layers and of networks
-cat > own.cfg << 'END'
-[model]
-name = own
-size = 16
-[G.1]
-op = conv_transpose
-filters = 8
-kernel = 4
-act = relu
-pad = 0
-[G.2]
-op = conv_transpose
-filters = 3
-kernel = 4
-stride = 4
-pad = 0
-act = tanh
-[D]
-norm = spectral
-bias = yes
-[D.1]
-filters = 8
-kernel = 4
-stride = 4
-pad = 0
-act = leaky
-[D.2]
-op = dense
-filters = 1
-END
+network own.cfg '[model] name=own size=16' '[G.1] op=conv_transpose filters=8 kernel=4 act=relu pad=0' \
+    '[G.2] op=conv_transpose filters=3 kernel=4 stride=4 pad=0 act=tanh' '[D] norm=spectral bias=yes' \
+    '[D.1] filters=8 kernel=4 stride=4 pad=0 act=leaky' '[D.2] op=dense filters=1'
 run --model own.cfg --epochs 1 --out file/run
 shows 'D.2.spectral.dw' plan own.cfg --batch 4
 shows 'D.1.spectral.g' plan dcgan32-spectral

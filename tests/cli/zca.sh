@@ -2,31 +2,9 @@
 # Whitening: the matrix equals numpy's; a run is tested, resumed, classifies, is exported and imported; options that it
 # excludes.
 . "$(dirname "$0")/kit"
-cat > "$dir/tiny.cfg" << 'END'
-[model]
-name = tiny
-size = 12
-classes = 4
-input = zca
-epsilon = 1e-5
-[train]
-batch = 16
-lr = 0.01
-optimizer = sgd
-momentum = 0.9
-[C.1]
-filters = 8
-kernel = 3
-[C.2]
-op = max_pool
-kernel = 4
-stride = 2
-bias = yes
-act = relu
-[C.3]
-op = dense
-filters = 4
-END
+network "$dir/tiny.cfg" '[model] name=tiny size=12 classes=4 input=zca epsilon=1e-5' \
+    '[train] batch=16 lr=0.01 optimizer=sgd momentum=0.9' '[C.1] filters=8 kernel=3' \
+    '[C.2] op=max_pool kernel=4 stride=2 bias=yes act=relu' '[C.3] op=dense filters=4'
 exits 0 data --synthesize "$dir/shapes" --classes 4 --count 120 --size 16 -q
 exits 0 data --synthesize "$dir/others" --classes 4 --count 40 --size 16 --seed 2 -q
 exits 0 --data "$dir/shapes" --test "$dir/others" --model "$dir/tiny.cfg" --dry-run=ops --out "$dir/run"
