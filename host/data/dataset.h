@@ -16,7 +16,7 @@ typedef struct {
     bool strict;
     bool skip_unreadable; /* unreadable folders cause a warning instead of an error */
     bool list_first;      /* only dg_dataset_judge, not dg_dataset_read, fails for unreadable folders */
-    bool take_made;       /* include single images that dcgan generated, but no grids and curves */
+    bool take_made;       /* include single images that dcgan generated, but no grids */
     int least;            /* fewer valid training images than `least` are an error (DG_DATA) */
     int limit;            /* max number of training images and of test images, or 0 for no limit */
     bool fixed_shape;     /* the model fixes size and channels, so printed advice suggests no other values */

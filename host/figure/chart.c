@@ -5,9 +5,6 @@
 
 #include "core/base/sort.h"
 
-const uint8_t dg_chart_color[DG_CHART_CURVES][3] = {{0, 114, 178},  {213, 94, 0},  {0, 158, 115}, {204, 121, 167},
-                                                    {86, 180, 233}, {230, 159, 0}, {45, 48, 56}};
-
 /* Differences of values beyond 1e100 may overflow. */
 static bool shows(double v) { return isfinite(v) && fabs(v) < 1e100; }
 

@@ -1,16 +1,10 @@
-/* Description and layout of line charts, which plot.c draws as pixels and host/report/plot.c as SVG. */
+/* Description and layout of line charts, which host/report/plot.c draws as SVG. */
 #ifndef DG_CHART_H
 #define DG_CHART_H
 
 #include <stdbool.h>
-#include <stdint.h>
-
-#include "host/image/image.h"
 
 enum { DG_CHART_CURVES = 7, DG_CHART_POINTS = 400, DG_CHART_BINS = 300, DG_AXIS_TICKS = 100 };
-
-/* Colours of curves that colour-blind readers can distinguish (Okabe & Ito 2008). */
-extern const uint8_t dg_chart_color[DG_CHART_CURVES][3];
 
 /* A curve: a line through the points (x, y), and a band between the points (at, low) and (at, high). */
 typedef struct {
@@ -22,9 +16,9 @@ typedef struct {
 
 typedef struct {
     char title[200];
-    const char *x_label, *y_label; /* x_label: unit of the x axis, such as "epoch" */
-    double y_max;                  /* upper end of the y axis, or 0 to fit the axis to the data */
-    bool epochs;                   /* each point is the mean of an epoch, drawn at the middle of the epoch */
+    const char *x_label; /* unit of the x axis, such as "epoch" */
+    double y_max;        /* upper end of the y axis, or 0 to fit the axis to the data */
+    bool epochs;         /* each point is the mean of an epoch, drawn at the middle of the epoch */
     int curves;
     dg_curve curve[DG_CHART_CURVES];
 } dg_chart;
@@ -47,8 +41,5 @@ void dg_axis_label(char out[40], const dg_axis *a, double v);
 
 /* Returns the position of v as a fraction of the axis's length, clamped to -1..2. NaN gives -1. */
 double dg_axis_part(const dg_axis *a, double v);
-
-/* Draw n charts in a column, each 900 x height pixels, below a title (may be NULL). */
-dg_err dg_charts_draw(const dg_chart *chart, int n, const char *title, int height, dg_image *out);
 
 #endif

@@ -11,7 +11,7 @@ static const dg_color dark = {45, 48, 56}, light = {255, 255, 255};
 static void text(dg_canvas *c, double x, double y, double scale, dg_color color, bool upwards, const char *s)
 {
     dg_draw_text(c, x, y, scale, 1.2, upwards, s);
-    dg_draw_paint(c, color, 1);
+    dg_draw_paint(c, color);
 }
 
 static const char *fitted(char out[64], const char *name, double scale, double room)

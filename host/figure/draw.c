@@ -22,7 +22,6 @@ dg_err dg_draw_open(dg_canvas *c, int W, int H)
         return dg_fail(DG_DEVICE, "plot of %d x %d pixels: out of memory", W, H);
     }
     memset(c->im.pixels, 255, n * 3);
-    dg_draw_unclip(c);
     forget(c);
     return DG_OK;
 }
@@ -34,22 +33,12 @@ void dg_draw_close(dg_canvas *c)
     c->im.pixels = c->cover = NULL;
 }
 
-void dg_draw_clip(dg_canvas *c, int left, int top, int right, int bottom)
-{
-    c->clip[0] = left > 0 ? left : 0;
-    c->clip[1] = top > 0 ? top : 0;
-    c->clip[2] = right < c->im.W ? right : c->im.W;
-    c->clip[3] = bottom < c->im.H ? bottom : c->im.H;
-}
-
-void dg_draw_unclip(dg_canvas *c) { dg_draw_clip(c, 0, 0, c->im.W, c->im.H); }
-
-static bool span(double low, double high, int least, int most, int *from, int *to)
+static bool span(double low, double high, int most, int *from, int *to)
 {
     low = floor(low);
     high = ceil(high);
-    if (!(low < most && high > least)) return false;
-    *from = low > least ? (int)low : least;
+    if (!(low < most && high > 0)) return false;
+    *from = low > 0 ? (int)low : 0;
     *to = high < most ? (int)high : most;
     return *from < *to;
 }
@@ -67,8 +56,8 @@ void dg_draw_line(dg_canvas *c, double x0, double y0, double x1, double y1, doub
     double reach = width * .5 + .5, dx = x1 - x0, dy = y1 - y0, square = dx * dx + dy * dy;
     double most = width < 1 ? width : 1; /* a line thinner than a pixel is drawn fainter */
     int left, right, top, bottom;
-    if (!span(fmin(x0, x1) - reach, fmax(x0, x1) + reach, c->clip[0], c->clip[2], &left, &right)) return;
-    if (!span(fmin(y0, y1) - reach, fmax(y0, y1) + reach, c->clip[1], c->clip[3], &top, &bottom)) return;
+    if (!span(fmin(x0, x1) - reach, fmax(x0, x1) + reach, c->im.W, &left, &right)) return;
+    if (!span(fmin(y0, y1) - reach, fmax(y0, y1) + reach, c->im.H, &top, &bottom)) return;
     widen(c->dirty, left, top, right, bottom);
     for (int y = top; y < bottom; y++) {
         uint8_t *row = c->cover + (size_t)y * (size_t)c->im.W;
@@ -84,18 +73,18 @@ void dg_draw_line(dg_canvas *c, double x0, double y0, double x1, double y1, doub
     }
 }
 
-void dg_draw_paint(dg_canvas *c, dg_color color, double alpha)
+void dg_draw_paint(dg_canvas *c, dg_color color)
 {
-    const int ink[3] = {color.r, color.g, color.b}, strength = (int)(alpha * 256 + .5);
+    const int ink[3] = {color.r, color.g, color.b};
     for (int y = c->dirty[1]; y < c->dirty[3]; y++) {
         uint8_t *cover = c->cover + (size_t)y * (size_t)c->im.W;
         uint8_t *pixel = c->im.pixels + (size_t)y * (size_t)c->im.W * 3;
         for (int x = c->dirty[0]; x < c->dirty[2]; x++) {
-            int a = cover[x] * strength; /* 65,280 is opaque */
+            const int a = cover[x];
             cover[x] = 0;
             for (int k = 0; a && k < 3; k++) {
-                int sum = ink[k] * a + pixel[x * 3 + k] * (65280 - a);
-                pixel[x * 3 + k] = (uint8_t)((sum + 32640) / 65280);
+                const int sum = ink[k] * a + pixel[x * 3 + k] * (255 - a);
+                pixel[x * 3 + k] = (uint8_t)((sum + 127) / 255);
             }
         }
     }

@@ -28,7 +28,7 @@ bool dg_gif_says(const void *head, size_t bytes, const char *value);
 /* True for all images and GIFs made by dcgan, except images of `dcgan data --synthesize`, which are training data. */
 bool dg_made_by_us(const void *head, size_t bytes);
 
-/* True for single images written by `dcgan generate`, but not for grids and curves. */
+/* True for single images written by `dcgan generate`, but not for grids. */
 bool dg_made_image(const void *head, size_t bytes);
 
 /* Check that each file in dir is a PNG with the text (key, value). Each name must match one of the fnmatch patterns

@@ -157,7 +157,7 @@ static void build(dg_job *job)
 
 enum { LOSSES, SHARES };
 static const dg_recipe_plot plots[] = {
-    [LOSSES] = {"Loss", "cross entropy", 0}, [SHARES] = {"Accuracy", "share of images", 1}};
+    [LOSSES] = {"Loss, cross entropy", 0}, [SHARES] = {"Accuracy, share of images", 1}};
 
 static const dg_metric metrics[] = {
     {.name = "loss",

@@ -138,10 +138,10 @@ static void build_plans(dg_job *job)
 }
 
 enum { LOSSES, OUTPUTS, PARTS, GRADIENTS };
-static const dg_recipe_plot plots[] = {[LOSSES] = {"Losses", "loss", 0},
-                                       [OUTPUTS] = {"D(x) and D(G(z))", "mean of D's output", 1},
-                                       [PARTS] = {"Parts of D's loss", "loss", 0},
-                                       [GRADIENTS] = {"Gradient of D at the image", "mean squared norm", 0}};
+static const dg_recipe_plot plots[] = {[LOSSES] = {"Losses", 0},
+                                       [OUTPUTS] = {"D(x) and D(G(z)), means of D's output", 1},
+                                       [PARTS] = {"Parts of D's loss", 0},
+                                       [GRADIENTS] = {"Gradient of D at the image, mean squared norm", 0}};
 
 static const dg_metric metrics[] = {
     {.name = "loss_d",

@@ -27,16 +27,16 @@ typedef struct {
     dg_metric_over over;
     const char *label, *brief; /* label on a wide and on a narrow progress line; "/": print /VALUE after the previous
                                   value. label NULL: hidden; brief NULL: like `label` */
-    int plot;                  /* plot in curves.png: index into dg_recipe.plot */
+    int plot;                  /* plot in report.html: index into dg_recipe.plot */
     const char *legend;
-    const char *title; /* title of the metric's plot in `dcgan curves`, or NULL */
+    const char *title; /* title of the metric's plot in a comparison of runs, or NULL */
     dg_metric_bad bad; /* the run ends if the metric meets this condition */
     const char *what;  /* the word WHAT in errors: "WHAT is NaN", "3 WHAT" */
 } dg_metric;
 
 typedef struct {
-    const char *title, *y_label;
-    double y_max; /* the y axis is 0..y_max; y_max 0: fitted to the data */
+    const char *title; /* the quantity after a comma */
+    double y_max;      /* the y axis is 0..y_max; y_max 0: fitted to the data */
 } dg_recipe_plot;
 
 typedef struct dg_recipe dg_recipe;

@@ -70,8 +70,8 @@ const dg_option dg_option_table[] = {
      "MODEL-spectral. With --norm-d none, D has biases and no normalization, and initial weights that keep the "
      "variance of activations; the name of this model is MODEL-nonorm. In your own model file, set norm = spectral in "
      "the layers of D instead, or set norm = none, bias = yes and start = gain."},
-    {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | U | X | M | W,
-     OUTPUT | COMMON, "output directory or file; - is standard output",
+    {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | U | X | M | W, OUTPUT | COMMON,
+     "output directory or file; - is standard output",
      "The commands train, generate and interpolate write a directory. The commands export, import, report and tune "
      "write a file. The default output of train is samples/DATA-MODEL, with a number if this directory exists. "
      "The default output of report is report.html in the run directory. The default output of tune is a file such as "
@@ -252,8 +252,9 @@ const dg_option dg_option_table[] = {
     {"grid", 0, "RxC", DG_OPT_GRID, AT(grid_rows), 1, 64, "8x8", NULL, OTHER, T, SAVED,
      "number of rows and columns of the grids of samples",
      "Each cell of the grid is generated from the same latent vector in every epoch."},
-    {"no-curves", 0, NULL, DG_OPT_FLAG, AT(no_curves), NO_RANGE, "no", NULL, OTHER, T, SAVED, "do not draw curves.png",
-     "After the run, `dcgan report` can draw the curves."},
+    {"no-curves", 0, NULL, DG_OPT_FLAG, AT(no_curves), NO_RANGE, "no", NULL, OTHER, T, SAVED,
+     "no effect; accepted because config.ini of older runs has it",
+     "Older versions drew the curves of report.html also in curves.png."},
     {"no-report", 0, NULL, DG_OPT_FLAG, AT(no_report), NO_RANGE, "no", NULL, OTHER, T, SAVED | IF_SET,
      "do not write report.html", "After the run, `dcgan report` can write report.html."},
     {"tensorboard", 0, NULL, DG_OPT_FLAG, AT(tensorboard), NO_RANGE, "no", NULL, OTHER, T, SAVED | IF_SET,
@@ -280,8 +281,7 @@ const dg_option dg_option_table[] = {
     {"json", 0, NULL, DG_OPT_FLAG, AT(json), NO_RANGE, "no", NULL, OTHER, D | P | N | R | B | Q | F | K | E | O, 0,
      "print results as JSON", "The page docs/formats.md describes the JSON output of batch, doctor and eval."},
     {"force", 0, NULL, DG_OPT_FLAG, AT(force), NO_RANGE, "no", NULL, OTHER,
-     T | G | I | K | E | D | N | C | U | X | M | W, ARGV,
-     "also replace input files and files that dcgan did not make",
+     T | G | I | K | E | D | N | C | U | X | M | W, ARGV, "also replace input files and files that dcgan did not make",
      "With --force, dcgan eval accepts samples of several checkpoints. dcgan never replaces a run directory."},
     {"quiet", 'q', NULL, DG_OPT_FLAG, AT(quiet), NO_RANGE, "no", NULL, OTHER, EVERY, 0, "print no progress",
      "With --quiet, dcgan still prints warnings and errors to standard error."},

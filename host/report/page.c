@@ -179,6 +179,30 @@ static void put_findings(FILE *to, const dg_report_run *r)
     close_section(to);
 }
 
+/* Add the curve of sample metric k. Returns true if the curve has points. */
+static bool add_measure(dg_chart *p, const char *title, const dg_run_log *log, int k)
+{
+    snprintf(p->title, sizeof p->title, "%s", title);
+    dg_curve_add(p, dg_logged[k].name, log, NULL, k);
+    return p->curve[p->curves - 1].points > 0;
+}
+
+/* Plot the metrics of --eval-every. Metrics with `percent` or `one` share the last plot. */
+static void put_measures(FILE *to, const dg_run_log *log, dg_chart *p)
+{
+    bool any = false;
+    for (int k = 0; k < DG_LOGGED; k++) {
+        *p = (dg_chart){.x_label = "epoch"};
+        if (!dg_logged[k].percent && !dg_logged[k].one && add_measure(p, dg_logged[k].label, log, k))
+            dg_plot_write(to, p);
+    }
+    *p = (dg_chart){.x_label = "epoch"};
+    for (int k = 0; k < DG_LOGGED; k++)
+        if (dg_logged[k].percent || dg_logged[k].one)
+            any |= add_measure(p, "Recall, coverage, and relative distance to the nearest real image", log, k);
+    if (any) dg_plot_write(to, p);
+}
+
 static dg_err put_curves(FILE *to, const dg_report_run *r)
 {
     if (!r->n) return DG_OK;
@@ -190,6 +214,7 @@ static dg_err put_curves(FILE *to, const dg_report_run *r)
         dg_run_chart(p, &log, i);
         dg_plot_write(to, p);
     }
+    put_measures(to, &log, p);
     fputs("<p class=\"note\">Lines are epoch means, bands the range of single steps. Hover, or focus a plot and use "
           "the arrow keys, to read values.</p>\n",
           to);

@@ -2,9 +2,8 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-enum { FEW_EPOCHS = 8, FEW_POINTS = 100, PLOT = 314 };
+enum { FEW_EPOCHS = 8, FEW_POINTS = 100 };
 
 /* Set *longest to the number of rows of the longest epoch, the assumed length of incomplete epochs. */
 static void count_epochs(const dg_log_row *rows, long n, long *epochs, long *longest)
@@ -108,55 +107,9 @@ void dg_run_chart(dg_chart *p, const dg_run_log *run, int i)
 {
     const dg_recipe *r = run->recipe;
     const dg_recipe_plot *of = &r->plot[i];
-    *p = (dg_chart){.x_label = "epoch", .y_label = of->y_label, .y_max = of->y_max};
+    *p = (dg_chart){.x_label = "epoch", .y_max = of->y_max};
     snprintf(p->title, sizeof p->title, "%s", of->title);
     p->epochs = dg_curve_by_epochs(run);
     for (int k = 0; k < r->metrics && p->curves < DG_CHART_CURVES; k++)
         if (r->metric[k].legend && r->metric[k].plot == i) dg_curve_add(p, r->metric[k].legend, run, &r->metric[k], 0);
-}
-
-static bool has_measures(const dg_run_log *run)
-{
-    for (long i = 0; i < run->n; i++)
-        for (int k = 0; k < DG_LOGGED; k++)
-            if (!isnan(value_of(NULL, k, &run->row[i]))) return true;
-    return false;
-}
-
-/* Add one chart per metric; metrics with `percent` or `one` share a chart. */
-static int add_measured(dg_chart *p, const dg_run_log *run)
-{
-    int n = 0;
-    for (int shared = 0; shared < 2; shared++) {
-        for (int k = 0; k < DG_LOGGED; k++) {
-            const dg_logged_measure *m = &dg_logged[k];
-            if ((m->percent || m->one) != (shared == 1)) continue;
-            snprintf(p[n].title, sizeof p[n].title, "%s",
-                     shared ? "Recall, coverage, and relative distance to the nearest real image" : m->label);
-            dg_curve_add(&p[n], m->name, run, NULL, k);
-            n += !shared;
-        }
-    }
-    return n + (p[n].curves > 0);
-}
-
-dg_err dg_curves(const dg_recipe *r, const dg_log_row *rows, long n, const char *title, dg_image *out)
-{
-    if (n < 0 || n > 100000000) return dg_fail(DG_USAGE, "curves: too many steps (%ld, at most 100,000,000)", n);
-    double *x = malloc((size_t)(n + 1) * sizeof *x);
-    dg_chart *chart = calloc((size_t)r->plots + DG_LOGGED + 1, sizeof *chart);
-    dg_err e = x && chart ? DG_OK : dg_fail(DG_DEVICE, "curves: out of memory for %ld steps", n);
-    const dg_run_log run = {r, rows, x, n};
-    int charts = r->plots;
-    if (!e) dg_curve_places(rows, n, x);
-    for (int i = 0; i < r->plots && !e; i++) {
-        dg_run_chart(&chart[i], &run, i);
-        chart[i].x_label = NULL;
-    }
-    if (!e && has_measures(&run)) charts += add_measured(chart + charts, &run);
-    if (!e) chart[charts - 1].x_label = "epoch";
-    if (!e) e = dg_charts_draw(chart, charts, title, PLOT, out);
-    free(chart);
-    free(x);
-    return e;
 }

@@ -24,9 +24,7 @@ bool dg_curve_by_epochs(const dg_run_log *run);
  * their curves have no value ranges (bins). */
 void dg_curve_add(dg_chart *p, const char *label, const dg_run_log *run, const dg_metric *m, int logged);
 
+/* Chart of plot i of the recipe. */
 void dg_run_chart(dg_chart *p, const dg_run_log *run, int i);
-
-/* Draw curves.png: the recipe's plots and the sample metrics over epochs. The number of log rows, n, may be 0. */
-dg_err dg_curves(const dg_recipe *r, const dg_log_row *rows, long n, const char *title, dg_image *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* A run directory: samples/<run>/ or --out DIR. A run locks its directory; only --resume overwrites files of a run.
- * Contents: config.ini, log.csv, log.jsonl, reals.png, epoch-NNNN.png, curves.png, skipped.txt, checkpoint.safetensors
+ * Contents: config.ini, log.csv, log.jsonl, reals.png, epoch-NNNN.png, report.html, skipped.txt, checkpoint.safetensors
  * (newest) and checkpoint-NNNN.safetensors (of epoch NNNN; history.h). All accesses use the open directory descriptor,
  * so that a run never writes to a directory that replaced its own. */
 #ifndef DG_RUNDIR_H

@@ -10,7 +10,6 @@
 #include "core/base/cores.h"
 #include "host/doctor/diversity.h"
 #include "host/figure/images.h"
-#include "host/run/log_curves.h"
 #include "host/rundir/best.h"
 #include "host/rundir/history.h"
 #include "host/train/outputs.h"
@@ -51,7 +50,7 @@ static dg_err begin_report(dg_outputs *w)
     snprintf(s.device, sizeof s.device, "%s", b->name);
     snprintf(s.precision, sizeof s.precision, "%s", dg_precision_name(b->real, b->math));
     if (dg_report_session_write(&s, &at, dg_rundir_file(w->dir, path, "session.json"))) dg_warn("%s", dg_message());
-    return dg_report_keep(w->dir, w->job->recipe->sample ? d : NULL, w->write.curves, w->write.grids, &w->report);
+    return dg_report_keep(w->dir, w->job->recipe->sample ? d : NULL, w->write.report, w->write.grids, &w->report);
 }
 
 static bool has_rows(const dg_outputs *w)
@@ -66,7 +65,7 @@ dg_err dg_outputs_open(dg_outputs *w)
     int threads = dg_cores() / 2; /* because compressing a grid can take longer than an epoch */
     if (threads < 1) threads = 1;
     dg_err e = dg_worker_open(1, &w->write.checkpoints);
-    if (!e) e = dg_worker_open(1, &w->write.curves);
+    if (!e) e = dg_worker_open(1, &w->write.report);
     if (!e) e = dg_worker_open(threads < DG_WORKER_THREADS ? threads : DG_WORKER_THREADS, &w->write.grids);
     if (!e && !w->o->no_report) e = begin_report(w);
     return e;
@@ -74,17 +73,16 @@ dg_err dg_outputs_open(dg_outputs *w)
 
 dg_err dg_outputs_close(dg_outputs *w)
 {
-    if (w->curves_due) dg_save_curves(w, true);
     if (w->report && has_rows(w)) {
         dg_outputs_wrote(w, DG_LOG_FILE, dg_log_flush(w->log));
         dg_report_renew(w->report, true);
     }
     /* worker `grids` is closed last, because the other workers wait for grids */
-    const dg_err saved = dg_worker_close(w->write.checkpoints), drawn = dg_worker_close(w->write.curves);
+    const dg_err saved = dg_worker_close(w->write.checkpoints), shown = dg_worker_close(w->write.report);
     const dg_err grids = dg_worker_close(w->write.grids);
     dg_report_keep_end(w->report);
     if (w->samples.pixels) w->job->backend->release_host(w->job->backend, w->samples.pixels);
-    const dg_err written = grids ? grids : drawn ? drawn : saved;
+    const dg_err written = grids ? grids : shown ? shown : saved;
     return written ? written : still_unsaved(w);
 }
 
@@ -223,70 +221,11 @@ void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait)
     give_image(w, p, e);
 }
 
-/* rows are copied, because the log grows */
-typedef struct {
-    dg_outputs *outputs;
-    image *image;
-    const dg_recipe *recipe;
-    dg_log_row *rows;
-    long n;
-    char title[700];
-} curves;
-
-static void name_curves(curves *c, const dg_outputs *w)
-{
-    size_t n = strlen(w->o->data);
-    while (n > 1 && w->o->data[n - 1] == '/') n--;
-    size_t from = n;
-    while (from > 0 && w->o->data[from - 1] != '/') from--;
-    snprintf(c->title, sizeof c->title, "%s: %.100s on %.*s, epoch %ju", c->image->run, w->job->model.name,
-             (int)(n - from < 200 ? n - from : 200), w->o->data + from, (uintmax_t)c->rows[c->n - 1].epoch);
-}
-
-static dg_err write_curves(void *context)
-{
-    curves *c = context;
-    image *p = c->image;
-    dg_outputs *const w = c->outputs;
-    dg_err e = dg_curves(c->recipe, c->rows, c->n, c->title, &p->image);
-    free(c->rows);
-    free(c);
-    if (!e) e = write_image(p);
-    else free(p);
-    dg_outputs_wrote(w, DG_CURVES_FILE, e);
-    return DG_OK;
-}
-
 void dg_save_report(dg_outputs *w)
 {
     const uint64_t epoch = w->report_due;
     if (!epoch || !w->report || (dg_samples_due(w, epoch) && w->samples.given < epoch)) return;
     if (dg_report_renew(w->report, false)) w->report_due = 0;
-}
-
-bool dg_curves_due(const dg_outputs *w, uint64_t epoch) { return shown(w->o, epoch) && !w->o->no_curves; }
-
-void dg_save_curves(dg_outputs *w, bool last)
-{
-    long n;
-    const dg_log_row *rows = dg_log_rows(w->log, &n);
-    w->curves_due = n > 0 && !last && dg_worker_left(w->write.curves) > 0;
-    if (n < 1 || w->curves_due) return;
-    curves *c = calloc(1, sizeof *c);
-    image *p = new_image(w);
-    dg_log_row *copy = malloc((size_t)n * sizeof *copy);
-    if (!c || !p || !copy) {
-        free(c);
-        free(p);
-        free(copy);
-        dg_outputs_wrote(w, DG_CURVES_FILE, dg_fail(DG_DEVICE, "out of memory for the loss curves"));
-        return;
-    }
-    memcpy(copy, rows, (size_t)n * sizeof *copy);
-    dg_rundir_file(w->dir, p->path, "curves.png");
-    *c = (curves){.outputs = w, .image = p, .recipe = w->job->recipe, .rows = copy, .n = n};
-    name_curves(c, w);
-    dg_worker_give(w->write.curves, write_curves, c);
 }
 
 bool dg_checkpoint_due(const dg_outputs *w, uint64_t epoch)

@@ -1,5 +1,5 @@
-/* Output files of a run: image grids, curves, checkpoints. Worker threads write copies of the data. Errors do not end
- * training. */
+/* Output files of a run: image grids, report.html, checkpoints. Worker threads write copies of the data. Errors do not
+ * end training. */
 #ifndef DG_OUTPUTS_H
 #define DG_OUTPUTS_H
 
@@ -12,7 +12,7 @@
 #include "host/run/log.h"
 #include "host/trainer/position.h"
 
-enum { DG_CHECKPOINT_FILE, DG_BEST_FILE, DG_CURVES_FILE, DG_LOG_FILE, DG_REWRITTEN };
+enum { DG_CHECKPOINT_FILE, DG_BEST_FILE, DG_LOG_FILE, DG_REWRITTEN };
 
 typedef struct {
     const dg_options *o;
@@ -24,10 +24,9 @@ typedef struct {
 
     struct {
         dg_worker *checkpoints; /* one thread, so that checkpoints are written in order */
-        dg_worker *curves;      /* one thread, which also writes report.html */
+        dg_worker *report;      /* one thread */
         dg_worker *grids;       /* several threads, because grids are independent files */
     } write;
-    bool curves_due; /* true if drawing was skipped because an earlier drawing was unfinished */
     struct {
         uint8_t *pixels; /* host memory of the backend */
         uint64_t epoch;  /* epoch of the grid that is copied now; 0: none */
@@ -69,9 +68,6 @@ bool dg_judge_due(const dg_outputs *w, uint64_t epoch);
 void dg_begin_samples(dg_outputs *w, uint64_t epoch);
 /* Pass the grid to the worker once its pixels are copied and its epoch's metrics are checked. */
 void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait);
-
-bool dg_curves_due(const dg_outputs *w, uint64_t epoch);
-void dg_save_curves(dg_outputs *w, bool last);
 
 /* Start to write report.html after its epoch's grid was passed to the worker. */
 void dg_save_report(dg_outputs *w);

@@ -9,7 +9,7 @@
 #include "host/rundir/history.h"
 #include "host/train/outputs.h"
 
-enum { SPARE = 8 << 20 }; /* bytes of memory that remain for writing grids and curves */
+enum { SPARE = 8 << 20 }; /* bytes of memory that remain for writing grids and report.html */
 
 typedef struct {
     dg_outputs *outputs;

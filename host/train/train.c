@@ -96,7 +96,6 @@ static void end_epoch(dg_training *r)
     log_failed(r, dg_log_epoch(r->log, &row));
     dg_progress_epoch(r->progress, (int)r->read.epoch, o->epochs, &mean, seconds, rate);
     r->epoch = (dg_epoch_metrics){.steps = 0};
-    if (dg_curves_due(&r->out, r->read.epoch)) dg_save_curves(&r->out, false);
     if (dg_shown(&r->out, r->read.epoch)) r->out.report_due = r->read.epoch;
 }
 
@@ -326,7 +325,6 @@ static void make_up_for_images(dg_training *r)
     if (!r->first_step || r->read.batch) return;
     if (dg_samples_due(&r->out, epoch) && !dg_rundir_has(&r->dir, "epoch-%04ju.png", (uintmax_t)epoch))
         dg_begin_samples(&r->out, epoch);
-    if (dg_curves_due(&r->out, epoch)) dg_save_curves(&r->out, false);
     if (!r->job.o.tested || !dg_shown(&r->out, epoch)) return;
     dg_err e = test_epoch(r);
     if (!e) e = dg_evaluation_write(&r->tested, &r->data, &r->dir, epoch);

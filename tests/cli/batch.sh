@@ -88,7 +88,7 @@ train="--data cats --model $model --limit 40 --seed 3 -q"
 exits 0 $train --epochs 2 --batch auto --out a/run
 config a/run 'batch = 8'
 exits 0 $train --epochs 2 --batch 8 --out b/run
-for f in checkpoint.safetensors checkpoint-0001.safetensors epoch-0001.png epoch-0002.png reals.png curves.png; do
+for f in checkpoint.safetensors checkpoint-0001.safetensors epoch-0001.png epoch-0002.png reals.png; do
     same a/run/$f b/run/$f
 done
 quietly --resume --out a/run --epochs 3 --batch auto --max-batch 4 -q

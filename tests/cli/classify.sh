@@ -11,7 +11,7 @@ exits 0 data --synthesize "$dir/shapes" --classes 4 --count 130 --size 20 -q
 exits 0 --data "$dir/shapes" --test 0.2 --model "$dir/tiny.cfg" --epochs 4 --out "$dir/run" --threads 2
 says note-classes 4
 stderr_has 'test accuracy'
-for f in log.csv log.jsonl confusion.csv confusion.png worst.png curves.png best.safetensors checkpoint.safetensors; do
+for f in log.csv log.jsonl confusion.csv confusion.png worst.png report.html best.safetensors checkpoint.safetensors; do
     holds "$dir/run/$f"
 done
 lacks "$dir/run/epoch-0001.png"

@@ -122,7 +122,13 @@ prints 'generate auto --count 16' # no grid yet within the first epoch
 says note-epochs-auto 1000 4000 25 40000
 exits 0 --data cats --model dcgan32 --batch 16 --epochs 1 --out loud
 stderr_has 'epoch 1/1'
-holds loud/curves.png
+lacks loud/curves.png
+# a run of an older version, which drew curves.png
+cp loud/epoch-0001.png loud/curves.png
+sed 's/no-curves = no/no-curves = yes/' loud/config.ini > older.ini && mv older.ini loud/config.ini
+config loud 'no-curves = yes'
+exits 0 --resume --out loud --epochs 2 -q
+same loud/curves.png loud/epoch-0001.png
 
 # a network by its shape: trained, resumed, printed, used
 exits 0 --data cats --size 20 --channels 1 --batch 16 --epochs 1 -q --no-curves --out shape

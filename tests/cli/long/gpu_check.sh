@@ -63,7 +63,7 @@ logged repeat "--device $DEVICE"
 tail -n 1 "$dir/.out" | grep -qE '^[0-9]+ passed, 0 failed, [0-9]+ skipped$'
 fact $? 'the last line should be the count'
 for f in table.md bench/ours-W1-fp32-2.json bench/profile-W1-fp32.json; do holds "$dir/out/$f"; done
-for f in train-epoch-0002.png train-curves.png generated.png; do
+for f in train-epoch-0002.png train-report.html generated.png; do
     holds "$dir/out/images/$f"
 done
 
@@ -178,14 +178,13 @@ case "$*" in
     'data --synthesize'*) mkdir "$3" ;;
     bench*) printf '{"models": [{\n"median_ms": 0.12345678,\n"ops": [{"median_ms": 9}]}]}\n' ;;
     --version) echo 'dcgan 0.0 (pretended)' ;;
-    curves*) echo image > "$out" ;;
     generate*) mkdir "$out"; echo image > "$out/grid.png" ;;
     tune*) echo tuned > "$out" ;;
     --resume*) [ "$FAIL" != resumed ] || echo other > "$out/checkpoint.safetensors" ;;
     --data*)
         mkdir -p "$out"
         printf 'epoch,step,seconds\n1,46,1.5\n20,920,20.5\n300,13800,300\n' > "$out/log.csv"
-        for p in curves epoch-0005 epoch-0020 epoch-0300; do echo image > "$out/$p.png"; done
+        for p in report.html epoch-0005.png epoch-0020.png epoch-0300.png; do echo image > "$out/$p"; done
         echo weights > "$out/checkpoint.safetensors"
         [ "$FAIL" != repeat ] || echo "$out" > "$out/checkpoint.safetensors"
         case $out in */killed) exec sleep 100 ;; esac

@@ -122,6 +122,25 @@ static void axes_end(void)
     alarm(0);
 }
 
+/* A band from 1 to 3 on the left and from 2 to 2.5 on the right; values beyond the axis are clamped. */
+static void bands_are_paths(void)
+{
+    p = (dg_chart){.title = "t", .x_label = "epoch", .y_max = 4, .curves = 1};
+    p.curve[0] = (dg_curve){.label = "G",
+                            .points = 3,
+                            .x = {0, 1, 2},
+                            .y = {0, 4, INFINITY},
+                            .bins = 2,
+                            .at = {0, 2},
+                            .low = {1, 2},
+                            .high = {3, 2.5}};
+    char *text = text_of(put_plot, &p);
+    DG_CHECKF(strstr(text, "<path class=\"band c0\" d=\"M0.0 100.0L1000.0 150.0L1000.0 200.0L0.0 300.0Z\"/>") &&
+                  strstr(text, "<path class=\"mean c0\" d=\"M0.0 400.0L500.0 0.0L1000.0 -400.0\"/>"),
+              "%s", text);
+    free(text);
+}
+
 static dg_rundir open_run(const char *name)
 {
     dg_rundir r;
@@ -229,6 +248,48 @@ static void grids_have_limits(void)
     dg_rundir_close(&d);
 }
 
+static int count(const char *text, const char *part)
+{
+    int n = 0;
+    while ((text = strstr(text, part))) n++, text++;
+    return n;
+}
+
+/* The page of any part of a run has the recipe's plots, and those metrics of samples that have values. */
+static void plots_of_runs(void)
+{
+    enum { N = 46 * 3 };
+    static dg_log_row rows[N];
+    static double place[N];
+    dg_rundir d = open_run("plots");
+    for (int i = 0; i < N; i++) {
+        rows[i].step = (uint64_t)i + 1;
+        rows[i].epoch = (uint64_t)i / 46 + 1;
+        for (int k = 0; k < DG_METRICS_MAX; k++) rows[i].value[k] = .3 + .1 * (i % 7 == k);
+        for (int k = 0; k < DG_LOGGED; k++) rows[i].measure[k] = NAN;
+    }
+    /* measured: none; always NaN; all; only recall */
+    static const long part[] = {1, 2, 45, 46, 47, 91, 92, 100, N, N, N, N, 0};
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        const int measured = i < 9 ? 0 : (int)i - 8;
+        dg_report_run r = {.dir = d.fd, .path = d.path, .recipe = &dg_gan_recipe, .row = rows, .place = place};
+        r.n = part[i];
+        for (int k = 0; k < N; k++) rows[k].judged = measured > 0;
+        for (int k = 0; k < DG_LOGGED; k++)
+            for (int e = 45; e < N; e += 46)
+                rows[e].measure[k] = measured == 2 || (measured == 3 && k == DG_LOG_RECALL) ? .5 + .1 * k : (double)NAN;
+        dg_curve_places(rows, r.n, place);
+        char *page = page_of(&r, &d, NULL);
+        const int plots = r.n ? dg_gan_recipe.plots + (measured == 2 ? 3 : measured == 3) : 0;
+        DG_CHECKF(count(page, "<figure class=\"plot\"") == plots, "%ld steps: %d plots, not %d", r.n,
+                  count(page, "<figure class=\"plot\""), plots);
+        DG_CHECK(!strstr(page, "nan") && count(page, "Recall, coverage") == 2 * (measured > 1 && r.n > 0));
+        DG_CHECK(count(page, ">swd<") == (measured == 2) && count(page, ">coverage<") == (measured > 1 && r.n > 0));
+        free(page);
+    }
+    dg_rundir_close(&d);
+}
+
 static void findings(void)
 {
     dg_rundir d = open_run("doctor");
@@ -311,6 +372,8 @@ int main(void)
     pieces();
     curves_are_means();
     axes_end();
+    bands_are_paths();
+    plots_of_runs();
     findings();
     grids_have_limits();
     nearest_is_found(19, 3);
