@@ -62,59 +62,48 @@ static dg_err find_inside(const dg_folder *folder, const char *name, const dg_zi
     return *bytes ? DG_OK : dg_fail(DG_DATA, "empty file");
 }
 
-static dg_err head_once(const dg_folder *folder, const char *name, uint8_t *head, size_t room, size_t *bytes,
+/* Reads at most `room` bytes into *data. If *data is NULL, allocates memory for the whole file; then a file of more
+ * than `room` bytes is an error. */
+static dg_err read_once(const dg_folder *folder, const char *name, size_t room, uint8_t **data, size_t *bytes,
                         int *error)
 {
     int fd = -1;
     const dg_zip_file *file = NULL;
+    uint8_t *to = *data;
     dg_err e = folder->zip ? find_inside(folder, name, &file, bytes)
                            : open_regular(folder->fd, name, &fd, bytes, error);
     if (e) return e;
-    if (*bytes > room) *bytes = room;
-    if (folder->zip) return dg_zip_read(folder->zip, file, head, *bytes, error);
-    e = read_exactly(fd, head, *bytes, error);
-    close(fd);
+    if (to && *bytes > room) *bytes = room;
+    if (*bytes > room) e = dg_fail(DG_DATA, "a file of %zu bytes, the limit is %zu", *bytes, room);
+    else if (!to && !(to = malloc(*bytes))) e = dg_fail(DG_DEVICE, "no memory for a file of %zu bytes", *bytes);
+    else if (folder->zip) e = dg_zip_read(folder->zip, file, to, *bytes, error);
+    else e = read_exactly(fd, to, *bytes, error);
+    if (fd >= 0) close(fd);
+    if (e && !*data) free(to);
+    else *data = to;
     return e;
 }
 
-static dg_err whole_once(const dg_folder *folder, const char *name, size_t limit, uint8_t **data, size_t *bytes,
-                         int *error)
+static dg_err read_file(const dg_folder *folder, const char *name, dg_lost *lost, size_t room, uint8_t **data,
+                        size_t *bytes)
 {
-    int fd = -1;
-    *data = NULL;
-    const dg_zip_file *file = NULL;
-    dg_err e = folder->zip ? find_inside(folder, name, &file, bytes)
-                           : open_regular(folder->fd, name, &fd, bytes, error);
-    if (e) return e;
-    if (*bytes > limit) e = dg_fail(DG_DATA, "a file of %zu bytes, the limit is %zu", *bytes, limit);
-    else if (!(*data = malloc(*bytes))) e = dg_fail(DG_DEVICE, "no memory for a file of %zu bytes", *bytes);
-    else if (folder->zip) e = dg_zip_read(folder->zip, file, *data, *bytes, error);
-    else e = read_exactly(fd, *data, *bytes, error);
-    if (fd >= 0) close(fd);
-    if (e) {
-        free(*data);
-        *data = NULL;
+    for (int tries = 0;; tries++) {
+        int error = 0;
+        const dg_err e = read_once(folder, name, room, data, bytes, &error);
+        if (!e || !dg_try_again(lost, error, tries)) return e;
     }
-    return e;
 }
 
 dg_err dg_file_head(const dg_folder *folder, const char *name, dg_lost *lost, uint8_t *head, size_t room, size_t *bytes)
 {
-    for (int tries = 0;; tries++) {
-        int error = 0;
-        dg_err e = head_once(folder, name, head, room, bytes, &error);
-        if (!e || !dg_try_again(lost, error, tries)) return e;
-    }
+    return read_file(folder, name, lost, room, &head, bytes);
 }
 
 dg_err dg_file_whole(const dg_folder *folder, const char *name, dg_lost *lost, size_t limit, uint8_t **data,
                      size_t *bytes)
 {
-    for (int tries = 0;; tries++) {
-        int error = 0;
-        dg_err e = whole_once(folder, name, limit, data, bytes, &error);
-        if (!e || !dg_try_again(lost, error, tries)) return e;
-    }
+    *data = NULL;
+    return read_file(folder, name, lost, limit, data, bytes);
 }
 
 dg_err dg_is_there(const dg_folder *folder, const char *name, bool *there)
