@@ -15,13 +15,18 @@ static bool make_room(dg_memory_file *m, size_t n)
     return true;
 }
 
+bool dg_memory_append(dg_memory_file *m, const void *data, size_t n)
+{
+    if (!make_room(m, n)) return false;
+    memcpy(m->text + m->bytes, data, n);
+    m->bytes += n;
+    return true;
+}
+
 static ssize_t append(void *context, const char *data, size_t n)
 {
     dg_memory_file *m = context;
-    if (m->exhausted || !make_room(m, n)) return 0;
-    memcpy(m->text + m->bytes, data, n);
-    m->bytes += n;
-    return (ssize_t)n;
+    return !m->exhausted && dg_memory_append(m, data, n) ? (ssize_t)n : 0;
 }
 
 FILE *dg_memory_open(dg_memory_file *m)

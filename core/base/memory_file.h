@@ -1,4 +1,4 @@
-/* A memory stream that reports failed allocations, unlike open_memstream of glibc 2.36. */
+/* A buffer that grows, and a memory stream that reports failed allocations, unlike open_memstream of glibc 2.36. */
 #ifndef DG_MEMORY_FILE_H
 #define DG_MEMORY_FILE_H
 
@@ -10,6 +10,9 @@ typedef struct {
     size_t bytes, room;
     bool exhausted;
 } dg_memory_file;
+
+/* Appends n bytes. Returns false and sets m->exhausted if memory runs out. */
+bool dg_memory_append(dg_memory_file *m, const void *data, size_t n);
 
 /* Returns NULL if memory runs out. */
 FILE *dg_memory_open(dg_memory_file *m);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "core/base/build_info.h"
 #include "core/base/file_io.h"
+#include "core/base/memory_file.h"
 
 /* The histogram of colours has 6 bits per channel. A palette entry is the mean colour of a box of histogram cells. */
 enum { BITS = 6, SIDE = 1 << BITS, CELLS = 1 << (3 * BITS), COLORS = 256 };
@@ -178,26 +179,9 @@ static bool median_cut(palette *p, const uint8_t *rgb, size_t pixels)
     return true;
 }
 
-typedef struct {
-    uint8_t *data;
-    size_t bytes, room;
-    bool exhausted;
-} memory;
-
 static int append(GifFileType *gif, const GifByteType *data, int n)
 {
-    memory *m = gif->UserData;
-    if (m->bytes + (size_t)n > m->room) {
-        size_t room = (m->bytes + (size_t)n) * 2;
-        uint8_t *more = realloc(m->data, room);
-        m->exhausted |= !more;
-        if (!more) return 0;
-        m->data = more;
-        m->room = room;
-    }
-    memcpy(m->data + m->bytes, data, (size_t)n);
-    m->bytes += (size_t)n;
-    return n;
+    return dg_memory_append(gif->UserData, data, (size_t)n) ? n : 0;
 }
 
 static bool put_frames(GifFileType *gif, const palette *p, const uint8_t *frames, int n, int W, int H, int scale,
@@ -205,7 +189,7 @@ static bool put_frames(GifFileType *gif, const palette *p, const uint8_t *frames
 {
     GifByteType *row = malloc((size_t)W * (size_t)scale);
     bool ok = row != NULL;
-    ((memory *)gif->UserData)->exhausted |= !row;
+    ((dg_memory_file *)gif->UserData)->exhausted |= !row;
     int hundredths = (ms + 5) / 10;
     if (hundredths < 2) hundredths = 2; /* GIF viewers replace delays below 20 ms by 100 ms */
     GraphicsControlBlock control = {.DisposalMode = DISPOSE_DO_NOT, .DelayTime = hundredths, .TransparentColor = -1};
@@ -225,7 +209,7 @@ static bool put_frames(GifFileType *gif, const palette *p, const uint8_t *frames
     return ok;
 }
 
-static bool encode(memory *m, const palette *p, const uint8_t *frames, int n, int W, int H, int scale, int ms,
+static bool encode(dg_memory_file *m, const palette *p, const uint8_t *frames, int n, int W, int H, int scale, int ms,
                    int *error)
 {
     int bits = 1;
@@ -269,7 +253,7 @@ dg_err dg_gif_write(const char *path, const uint8_t *frames, int n, int W, int H
         free(p.of);
         return dg_fail(DG_DEVICE, "%s: out of memory for the palette", path);
     }
-    memory m = {0};
+    dg_memory_file m = {0};
     int error = 0;
     dg_err e = DG_OK;
     /* check m.exhausted, too, because giflib ignores errors of some writes */
@@ -278,9 +262,9 @@ dg_err dg_gif_write(const char *path, const uint8_t *frames, int n, int W, int H
         if (m.exhausted || error == E_GIF_ERR_NOT_ENOUGH_MEM) e = dg_fail(DG_DEVICE, "%s: GIF: out of memory", path);
         else e = dg_fail(DG_FAILED, "%s: GIF: %s", path, why ? why : "unknown error");
     } else {
-        e = dg_write_atomic(path, &(dg_chunk){m.data, m.bytes}, 1);
+        e = dg_write_atomic(path, &(dg_chunk){m.text, m.bytes}, 1);
     }
-    free(m.data);
+    free(m.text);
     free(p.of);
     return e;
 }

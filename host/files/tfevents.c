@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host/files/appender.h"
 #include "host/files/protobuf.h"
 
 enum { WALL_TIME = 1, STEP = 2, FILE_VERSION = 3, SUMMARY = 5 }; /* field numbers of the message Event */
@@ -23,11 +24,8 @@ enum { EVENT_LIMIT = 256 << 20 };
 static const size_t FILE_LIMIT = (size_t)1 << 32;
 
 struct dg_tfevents {
-    char path[4400];
-    int fd;
+    dg_appender file;
     pthread_mutex_t lock;
-    char *text;
-    size_t bytes, room;
 };
 
 /* CRC-32C (Castagnoli's polynomial, RFC 3720), masked as in TensorFlow. */
@@ -182,10 +180,10 @@ dg_err dg_tfevents_open(const dg_directory *dir, const char *path, uint64_t last
     dg_tfevents *t = e ? NULL : calloc(1, sizeof *t);
     if (e) return e;
     if (!t) return dg_fail(DG_DEVICE, "%s: out of memory", path);
-    snprintf(t->path, sizeof t->path, "%s", path);
+    snprintf(t->file.path, sizeof t->file.path, "%s", path);
     pthread_mutex_init(&t->lock, NULL);
-    t->fd = openat(dir->fd, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
-    if (t->fd >= 0) {
+    t->file.fd = openat(dir->fd, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+    if (t->file.fd >= 0) {
         *out = t;
         return DG_OK;
     }
@@ -194,42 +192,16 @@ dg_err dg_tfevents_open(const dg_directory *dir, const char *path, uint64_t last
     return e;
 }
 
-/* Append the buffer to the file. If the disk is full, undo the write and keep the buffer. The caller holds t->lock. */
-static dg_err flush(dg_tfevents *t)
-{
-    const off_t before = t->bytes ? lseek(t->fd, 0, SEEK_END) : 0;
-    for (size_t done = 0; done < t->bytes;) {
-        const ssize_t n = write(t->fd, t->text + done, t->bytes - done);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) {
-            const int error = n < 0 ? errno : EIO;
-            if (before >= 0 && ftruncate(t->fd, before)) errno = error;
-            return dg_fail(DG_IO, "%s: cannot append: %s", t->path, strerror(error));
-        }
-        done += (size_t)n;
-    }
-    t->bytes = 0;
-    return DG_OK;
-}
-
 /* Frees the data of summary. */
 static dg_err append(dg_tfevents *t, uint64_t step, dg_pb *summary, bool now)
 {
     dg_pb record = {0};
-    dg_err e = summary->failed ? dg_fail(DG_DEVICE, "%s: out of memory", t->path)
-                               : make_record(t->path, step, SUMMARY, summary->data, summary->bytes, &record);
+    dg_err e = summary->failed ? dg_fail(DG_DEVICE, "%s: out of memory", t->file.path)
+                               : make_record(t->file.path, step, SUMMARY, summary->data, summary->bytes, &record);
     free(summary->data);
     pthread_mutex_lock(&t->lock);
-    if (!e && t->bytes + record.bytes > t->room) {
-        char *more = realloc(t->text, 2 * (t->bytes + record.bytes));
-        if (!more) e = dg_fail(DG_DEVICE, "%s: out of memory", t->path);
-        else t->text = more, t->room = 2 * (t->bytes + record.bytes);
-    }
-    if (!e) {
-        memcpy(t->text + t->bytes, record.data, record.bytes);
-        t->bytes += record.bytes;
-        if (now || t->bytes > FLUSH_BYTES) e = flush(t);
-    }
+    if (!e) e = dg_append(&t->file, record.data, record.bytes);
+    if (!e && (now || t->file.buffer.bytes > FLUSH_BYTES)) e = dg_append_flush(&t->file);
     pthread_mutex_unlock(&t->lock);
     free(record.data);
     return e;
@@ -265,7 +237,7 @@ dg_err dg_tfevents_image(dg_tfevents *t, uint64_t step, const char *tag, int W, 
 dg_err dg_tfevents_flush(dg_tfevents *t)
 {
     pthread_mutex_lock(&t->lock);
-    const dg_err e = flush(t);
+    const dg_err e = dg_append_flush(&t->file);
     pthread_mutex_unlock(&t->lock);
     return e;
 }
@@ -273,10 +245,10 @@ dg_err dg_tfevents_flush(dg_tfevents *t)
 dg_err dg_tfevents_close(dg_tfevents *t)
 {
     if (!t) return DG_OK;
-    const dg_err e = t->fd >= 0 ? flush(t) : DG_OK;
-    if (t->fd >= 0) close(t->fd);
+    const dg_err e = t->file.fd >= 0 ? dg_append_flush(&t->file) : DG_OK;
+    if (t->file.fd >= 0) close(t->file.fd);
     pthread_mutex_destroy(&t->lock);
-    free(t->text);
+    free(t->file.buffer.text);
     free(t);
     return e;
 }

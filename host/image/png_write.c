@@ -7,39 +7,27 @@
 #include <zlib.h>
 #include "core/base/file_io.h"
 #include "core/base/bytes.h"
+#include "core/base/memory_file.h"
 
 /* Limits for texts in PNG files: file size, total size of all texts, number of texts. */
 enum { FILE_LIMIT = 64 << 20, TEXT_LIMIT = 1 << 20, TEXTS_LIMIT = 64 };
 
 typedef struct {
-    unsigned char *data;
-    size_t bytes, room;
-    bool exhausted;
+    dg_memory_file file;
     char reason[200];
 } memory;
 
 static void append(png_structp png, png_bytep data, size_t bytes)
 {
     memory *m = png_get_io_ptr(png);
-    if (m->bytes + bytes > m->room) {
-        size_t room = (m->bytes + bytes) * 2;
-        unsigned char *more = realloc(m->data, room);
-        if (!more) {
-            m->exhausted = true;
-            png_error(png, "out of memory");
-        }
-        m->data = more;
-        m->room = room;
-    }
-    memcpy(m->data + m->bytes, data, bytes);
-    m->bytes += bytes;
+    if (!dg_memory_append(&m->file, data, bytes)) png_error(png, "out of memory");
 }
 
 static png_voidp allocate(png_structp png, png_alloc_size_t bytes)
 {
     memory *m = png_get_mem_ptr(png);
     void *p = malloc(bytes);
-    m->exhausted |= !p;
+    m->file.exhausted |= !p;
     return p;
 }
 
@@ -122,11 +110,11 @@ dg_err dg_png_encode(const dg_image *im, const dg_text *text, int texts, void **
     }
     png_destroy_write_struct(&png, &info);
     if (!ok) {
-        free(m.data);
-        return m.exhausted ? dg_fail(DG_DEVICE, "PNG: out of memory") : dg_fail(DG_FAILED, "PNG: %s", m.reason);
+        free(m.file.text);
+        return m.file.exhausted ? dg_fail(DG_DEVICE, "PNG: out of memory") : dg_fail(DG_FAILED, "PNG: %s", m.reason);
     }
-    *data = m.data;
-    *bytes = m.bytes;
+    *data = m.file.text;
+    *bytes = m.file.bytes;
     return DG_OK;
 }
 

@@ -11,6 +11,7 @@
 #include "core/base/file_io.h"
 #include "core/base/clock.h"
 #include "host/figure/images.h"
+#include "host/files/appender.h"
 #include "host/files/json.h"
 #include "host/files/tfevents.h"
 
@@ -20,16 +21,9 @@ static const char *const file_name[FILES] = {"log.csv", "log.jsonl"};
 /* Buffered log lines are written at the end of an epoch, after half a second, or when they exceed FLUSH_BYTES. */
 enum { FLUSH_BYTES = 1 << 15 };
 
-typedef struct {
-    char path[4096];
-    int fd;
-    char *text;
-    size_t bytes, room;
-} log_file;
-
 struct dg_log {
     const dg_recipe *recipe;
-    log_file file[FILES];
+    dg_appender file[FILES];
     bool judged;
     dg_log_row *row;
     long rows, room;
@@ -50,49 +44,15 @@ static dg_err add_row(dg_log *l, const dg_log_row *row)
     return DG_OK;
 }
 
-static dg_err add_text(log_file *f, const char *text, size_t n)
-{
-    if (f->bytes + n > f->room) {
-        size_t room = 2 * (f->bytes + n) + FLUSH_BYTES;
-        char *grown = realloc(f->text, room);
-        if (!grown) return dg_fail(DG_DEVICE, "%s: out of memory", f->path);
-        f->text = grown;
-        f->room = room;
-    }
-    memcpy(f->text + f->bytes, text, n);
-    f->bytes += n;
-    return DG_OK;
-}
-
-/* After a partial write (full disk), truncate the file and keep the rows for a retry. A killed process or a power
- * failure can leave a partial line. Readers ignore it. */
-static dg_err flush_file(log_file *f)
-{
-    if (f->bytes == 0) return DG_OK;
-    off_t before = lseek(f->fd, 0, SEEK_END);
-    for (size_t done = 0; done < f->bytes;) {
-        ssize_t n = write(f->fd, f->text + done, f->bytes - done);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) {
-            int error = n < 0 ? errno : EIO;
-            if (before >= 0 && ftruncate(f->fd, before)) errno = 0; /* trim() removes it */
-            return dg_fail(DG_IO, "%s: cannot append: %s", f->path, strerror(error));
-        }
-        done += (size_t)n;
-    }
-    f->bytes = 0;
-    return DG_OK;
-}
-
 dg_err dg_log_flush(dg_log *l)
 {
     l->flushed = dg_clock();
-    dg_err e = flush_file(&l->file[CSV]), f = flush_file(&l->file[JSONL]);
+    dg_err e = dg_append_flush(&l->file[CSV]), f = dg_append_flush(&l->file[JSONL]);
     const dg_err events = l->events ? dg_tfevents_flush(l->events) : DG_OK;
     return e ? e : f ? f : events;
 }
 
-static dg_err sync_file(const log_file *f)
+static dg_err sync_file(const dg_appender *f)
 {
     if (f->fd < 0 || fsync(f->fd) == 0) return DG_OK;
     return dg_fail(DG_IO, "%s: cannot sync to disk: %s", f->path, strerror(errno));
@@ -132,7 +92,7 @@ static dg_err begin_file(const dg_rundir *r, const dg_log *l, int which)
 
 static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_step)
 {
-    log_file *f = &l->file[which];
+    dg_appender *f = &l->file[which];
     const dg_directory place = dg_rundir_at(r);
     void *data = NULL;
     size_t bytes = 0;
@@ -176,7 +136,7 @@ static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_ste
     return e;
 }
 
-static dg_err open_file(const dg_rundir *r, log_file *f, const char *name)
+static dg_err open_file(const dg_rundir *r, dg_appender *f, const char *name)
 {
     f->fd = openat(r->fd, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
     return f->fd < 0 ? dg_fail(DG_IO, "%s: cannot open: %s", f->path, strerror(errno)) : DG_OK;
@@ -191,7 +151,7 @@ dg_err dg_log_open(const dg_rundir *r, const dg_recipe *recipe, uint64_t resume_
     l->recipe = recipe;
     for (int i = 0; i < FILES; i++) l->file[i].fd = -1;
     for (int i = 0; i < FILES && !e; i++) {
-        log_file *f = &l->file[i];
+        dg_appender *f = &l->file[i];
         dg_rundir_file(r, f->path, "%s", file_name[i]);
         e = resume_step ? trim(r, l, i, resume_step) : begin_file(r, l, i);
         if (e) break;
@@ -276,7 +236,7 @@ static char *widened(const dg_log *l, const char *text, size_t bytes, size_t *ou
 
 dg_err dg_log_judge(dg_log *l, const dg_rundir *r)
 {
-    log_file *f = &l->file[CSV];
+    dg_appender *f = &l->file[CSV];
     const dg_directory at = dg_rundir_at(r);
     void *text = NULL;
     size_t bytes, wide_bytes = 0;
@@ -308,16 +268,16 @@ dg_err dg_log_step(dg_log *l, const dg_log_row *given)
     const dg_log_row fit = fitted(l, given), *row = &fit;
     dg_log_row kept;
     int n = dg_log_csv(line, l->recipe, row);
-    dg_err e = add_text(&l->file[CSV], line, (size_t)n);
+    dg_err e = dg_append(&l->file[CSV], line, (size_t)n);
     /* Store the rounded values of the log, so that a resumed run has equal means and curves. */
     line[n - 1] = 0;
     (void)dg_log_parse(line, l->recipe, &kept);
     if (!e) e = add_row(l, &kept);
     n = dg_log_json(line, l->recipe, row, "step");
-    if (!e) e = add_text(&l->file[JSONL], line, (size_t)n);
+    if (!e) e = dg_append(&l->file[JSONL], line, (size_t)n);
     if (!e && l->events) e = add_event(l, row);
     if (e) return e;
-    return dg_clock() - l->flushed > 0.5 || l->file[JSONL].bytes > FLUSH_BYTES ? dg_log_flush(l) : DG_OK;
+    return dg_clock() - l->flushed > 0.5 || l->file[JSONL].buffer.bytes > FLUSH_BYTES ? dg_log_flush(l) : DG_OK;
 }
 
 dg_err dg_log_epoch(dg_log *l, const dg_log_row *means)
@@ -325,7 +285,7 @@ dg_err dg_log_epoch(dg_log *l, const dg_log_row *means)
     char line[DG_LOG_LINE];
     const dg_log_row row = fitted(l, means);
     int n = dg_log_json(line, l->recipe, &row, "epoch");
-    dg_err e = add_text(&l->file[JSONL], line, (size_t)n);
+    dg_err e = dg_append(&l->file[JSONL], line, (size_t)n);
     return e ? e : dg_log_flush(l);
 }
 
@@ -340,12 +300,12 @@ dg_err dg_log_close(dg_log *l)
     if (!l) return DG_OK;
     dg_err e = DG_OK;
     for (int i = 0; i < FILES; i++) {
-        log_file *f = &l->file[i];
-        dg_err one = f->fd >= 0 ? flush_file(f) : DG_OK;
+        dg_appender *f = &l->file[i];
+        dg_err one = f->fd >= 0 ? dg_append_flush(f) : DG_OK;
         if (!one) one = sync_file(f);
         if (!e) e = one;
         if (f->fd >= 0) close(f->fd);
-        free(f->text);
+        free(f->buffer.text);
     }
     const dg_err events = dg_tfevents_close(l->events);
     free(l->row);
