@@ -109,14 +109,16 @@ static void test_wrong_lines(void)
 {
     static const char *const wrong[][2] = {
         {"[run]\nepoch = 3\n", "config.ini:2: unknown key 'epoch'"},
+        {"[run]\n\nepocs = 3\n", "config.ini:3: unknown key 'epocs'; did you mean 'epochs'?"},
+        {"[run]\nepochs = 0\n", "config.ini:2: epochs = 0: out of range; allowed: 1 to 1000000"},
         {"[run]\nzzzzzz = 3\n", "config.ini:2: unknown key 'zzzzzz'"},
         {"[run]\nresume = yes\n", "config.ini:2: this file cannot set option 'resume'"},
         {"[run]\nhelp = 3\n", "config.ini:2: unknown key 'help'"},
-        {"[run]\nepochs = 3\nepochs = 4\n", "config.ini:3: 'epochs'"},
-        {"[run]\ndevice = \"cpu\n", "config.ini:2: device"},
+        {"[run]\nepochs = 3\nepochs = 4\n", "config.ini:3: 'epochs' is already set in line 2"},
+        {"[run]\ndevice = \"cpu\n", "config.ini:2: device: no quotation mark at the end"},
         {"[run]\ndevice = \"\n", "config.ini:2: device"},
         {"[ran]\nepochs = 3\n", "config.ini:2: unknown section [ran]"},
-        {"[run]\nepochs = 3\nepochs\n", "config.ini:3: "},
+        {"[run]\nepochs = 3\nepochs\n", "config.ini:3: neither [section] nor key = value"},
         {"[run]\nepochs = x\nepochs\n", "config.ini:2: epochs = x"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

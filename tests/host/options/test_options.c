@@ -126,8 +126,6 @@ static void test_values(void)
     DG_CHECK(o.loss == DG_LOSS_RALSGAN && o.ema == 0.995 && o.augmented == (DG_AUGMENT_CUTOUT | DG_AUGMENT_COLOR));
     refuses("-d a --ema 0.99999999", "--ema 0.99999999: would be 1 in fp32");
 
-    refuses("-d a --epochs 0", "--epochs 0: out of range; allowed: 1 to 1000000");
-    refuses("-d a --epochs -3", "--epochs -3: out of range");
     refuses("-d a --epochs 3x", "--epochs 3x: not a whole number");
     refuses("-d a --epochs=", "--epochs : not a whole number");
     refuses("-d a --epochs 99999999999999999999999", "out of range");
@@ -140,7 +138,6 @@ static void test_values(void)
     refuses("-d a --beta2 1", "--beta2 1: out of range; allowed: 0 to below 1");
     refuses("-d a --grid 8", "--grid 8: not of the form RxC");
     refuses("-d a --grid 0x8", "out of range; allowed: 1x1 to 64x64");
-    refuses("-d a --fit cut", "--fit cut: unknown; allowed: crop, pad or stretch");
     refuses("-d a --flip=maybe", "neither yes nor no");
     refuses("-d a --device gpu", "--device gpu: unknown; allowed: auto, cpu, cuda or cuda:N");
     refuses("-d a --device cuda:", "--device cuda:: unknown");
@@ -150,15 +147,12 @@ static void test_values(void)
 
 static void test_unknown(void)
 {
-    refuses("--data a --epocs 3", "unknown option --epocs; did you mean --epochs?");
     refuses("--data a --batch-size 3", "did you mean --batch?");
     refuses("--data a --learning-rate 3", "did you mean --lr?");
     refuses("--data a --zebra", "unknown option --zebra; see: dcgan help train");
     refuses("--data a -z", "unknown option -z");
     refuses("--data a --beta 3", "--beta: ambiguous; it could be --beta1, --beta2");
     refuses("generate x --epochs 3", "--epochs: not an option of 'generate'");
-    refuses("generat x", "unknown command 'generat'; did you mean 'generate'?");
-    refuses("cats/", "unknown command 'cats/'; to train on a folder: dcgan --data DIR");
     refuses("--data a b", "unexpected 'b'");
     refuses("--help=3", "accepts no value");
     refuses("-q", "missing --data DIR (the dataset)");
@@ -175,7 +169,6 @@ static void test_other_commands(void)
     DG_CHECK(o.count == 1 && o.seed_first == 5 && o.seed_last == 5);
     refuses("generate x --seeds 9-7", "first seed is larger");
     refuses("generate x --seeds 1-", "not of the form A-B");
-    refuses("generate x --seeds 1-3 -n 4", "contradict");
     refuses("generate x --seeds 0-1000000", "at most 1000000");
     refuses("generate", "usage: dcgan generate RUN|CHECKPOINT");
     refuses("generate x y", "unexpected 'y'; usage: dcgan generate RUN|CHECKPOINT");
@@ -195,6 +188,7 @@ static void test_other_commands(void)
     accepts("--data cats --size 28 --channels 1");
     DG_CHECK(!strcmp(o.model, "dcgan-28x1") && !strcmp(o.out, "samples/cats-dcgan-28x1"));
     DG_CHECK(strstr(o.resolved, "\nmodel = dcgan-28x1\n"));
+    DG_CHECK(strstr(o.resolved, "\nversion = dcgan ") && strstr(o.resolved, "; command: dcgan --data "));
     accepts("--data cats --norm-d spectral");
     DG_CHECK(!strcmp(o.model, "dcgan64-paper-spectral") && !strcmp(o.out, "samples/cats-dcgan64-paper-spectral"));
     DG_CHECK(strstr(o.resolved, "\nmodel = dcgan64-paper-spectral\n") && !strstr(o.resolved, "\nnorm"));
@@ -205,8 +199,6 @@ static void test_other_commands(void)
     accepts("--data cats --norm-d none");
     DG_CHECK(!strcmp(o.model, "dcgan64-paper-nonorm"));
     refuses("plan dcgan32 --norm-d none", "give the model MODEL-nonorm");
-    refuses("--data cats --norm-d spectral --model models/dcgan32.cfg", "write norm = spectral into the sections of D");
-    refuses("plan dcgan32 --norm-d spectral", "give the model MODEL-spectral");
     accepts("--data a/cats.zip");
     DG_CHECK(!strcmp(o.out, "samples/cats-dcgan64-paper"));
     accepts("plan --size 256");
@@ -238,16 +230,16 @@ static void test_other_commands(void)
         refuses(line, "not of the form A-B");
     }
     refuses("batch m.cfg", "batch: missing --data DIR (the dataset): dcgan batch m.cfg --data DIR");
-    refuses("batch --data cats --sweep 10-5", "--sweep 10-5: not of the form A-B");
     refuses("batch --data cats --sweep 1-5 --rule usage", "--rule: cannot be combined with --sweep");
     refuses("batch --data cats --within 100", "allowed: 0 to below 100");
-    refuses("batch --data cats --max-batch 4 --min-batch 9", "--max-batch 4: less than --min-batch 9");
     refuses("interpolate run --seeds 1-1001", "too many for an interpolation");
     refuses("data --synthesize cats --augment color --aug-preview seen.png", "requires --augment and a dataset");
-    refuses("data cats --augment color,colour", "colour");
     accepts("--data cats --batch auto");
     DG_CHECK(o.batch == 0 && strstr(o.resolved, "\nbatch = auto\n") && o.min_batch == 8);
     DG_CHECK(strstr(o.resolved, "\nepochs = auto\n") && strstr(o.resolved, "\nsample-every = auto\n"));
+    accepts("--data cats --seed 9007199254740993 --lr 0.00012345678901234567 --grid 3x4");
+    DG_CHECK(strstr(o.resolved, "\nseed = 9007199254740993\n") && strstr(o.resolved, "\ngrid = 3x4\n"));
+    DG_CHECKF(strstr(o.resolved, "\nlr = 0.00012345678901234567\n"), "%s", o.resolved);
     accepts("--data cats --epochs 7 --sample-every 0");
     DG_CHECK(strstr(o.resolved, "\nepochs = 7\n") && strstr(o.resolved, "\nsample-every = 0\n"));
     accepts("--data cats --model cnn-mnist");
@@ -258,8 +250,6 @@ static void test_other_commands(void)
     DG_CHECK(o.epochs == 0);
     refuses("--data cats --epochs 0", "--epochs 0: out of range; allowed: 1 to 1000000, or auto");
     refuses("--data cats --batch 0", "--batch 0: out of range; allowed: 1 to 65536, or auto");
-    refuses("--data cats --batch auto --dry-run", "give a number");
-    refuses("plan --batch auto", "--batch auto: works only with the command train");
     bool else_fp32;
     accepts("replay f --precision auto");
     DG_CHECK(o.precision == DG_PRECISION_FP32 && o.tol == 1e-3);
@@ -304,7 +294,7 @@ static void test_environment(void)
 
 static void test_config(void)
 {
-    char line[PATH_MAX + 100], path[PATH_MAX], where[PATH_MAX + 20];
+    char line[PATH_MAX + 100], path[PATH_MAX];
     snprintf(path, sizeof path, "%s/c.ini", temp_dir);
     snprintf(line, sizeof line, "--config %s", path);
     write_text(path, "# mine\n[run]\n  data = a b\n  epochs = 7 ; few\nfit= pad\r\nflip: yes\n");
@@ -319,21 +309,6 @@ static void test_config(void)
     unsetenv("DCGAN_FIT");
 
     snprintf(line, sizeof line, "--config %s", path);
-    static const char *const bad[][3] = {
-        {"[run]\nepochs = 0\n", "2", "epochs = 0: out of range; allowed: 1 to 1000000"},
-        {"[run]\n\nepocs = 3\n", "3", "unknown key 'epocs'; did you mean 'epochs'?"},
-        {"[run]\nepochs = 3\nbatch = 2\nepochs = 4\n", "4", "'epochs' is already set in line 2"},
-        {"[model]\nepochs = 3\n", "2", "unknown section [model]"},
-        {"[run]\nepochs\n", "2", "neither [section] nor key = value"},
-        {"[run]\ndata = \"a\n", "2", "no quotation mark"},
-        {"[run]\nresume = yes\n", "2", "this file cannot set option 'resume'"},
-    };
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        write_text(path, bad[i][0]);
-        refuses(line, bad[i][2]);
-        snprintf(where, sizeof where, "c.ini:%s:", bad[i][1]);
-        DG_CHECKF(strstr(dg_message(), where) != NULL, "no %s in: %s", where, dg_message());
-    }
     /* the invalid line follows lines that are longer than inih's buffer */
     char text[2000] = "[run]\n; ";
     memset(text + strlen(text), 'c', 600);
@@ -344,52 +319,6 @@ static void test_config(void)
     refuses(line, "c.ini:4: neither");
     parse(temp_text("--config %s/none.ini", temp_dir));
     DG_CHECK(code == DG_IO);
-}
-
-/* Paths with special characters are read back from config.ini unchanged. */
-static void test_config_round_trip(void)
-{
-    static const char *const odd[] = {" blanks at the ends ",
-                                      "a ; b",
-                                      "\"quoted\"",
-                                      "back\\slash",
-                                      "line\nbreak",
-                                      "%20",
-                                      "#x",
-                                      "\xff\xfe",
-                                      "a\\x41",
-                                      "plain"};
-    char path[PATH_MAX], name[700];
-    bool done;
-    for (size_t i = 0; i <= sizeof odd / sizeof odd[0]; i++) {
-        if (i < sizeof odd / sizeof odd[0]) snprintf(name, sizeof name, "/%s/%s", odd[i], odd[i]);
-        else {
-            for (size_t k = 0; k < sizeof name - 1; k++) name[k] = (char)(k % 7 == 3 ? ' ' : 'a' + (int)k % 26);
-            name[0] = '/';
-            name[sizeof name - 1] = 0;
-        }
-        char *argv[] = {
-            "dcgan",  "--data",           "/x",     "--cache", name,          "--lr", "0.00012345678901234567",
-            "--seed", "9007199254740993", "--grid", "3x4",     "--precision", "fp64", "--drop-last",
-            NULL};
-        dg_options_free(&o);
-        DG_CHECK(dg_options_parse(14, argv, &o, &done) == DG_OK);
-        DG_CHECK(strstr(o.resolved, "\nversion = dcgan ") && strstr(o.resolved, "; command: dcgan --data "));
-        snprintf(path, sizeof path, "%s/config.ini", temp_dir);
-        write_text(path, o.resolved);
-        char *again[] = {"dcgan", "--config", path, NULL};
-        dg_options p;
-        DG_CHECKF(dg_options_parse(3, again, &p, &done) == DG_OK, "%s: %s", name, dg_message());
-        DG_CHECKF(p.cache && !strcmp(p.cache, name), "wrote %s, read %s", name, p.cache ? p.cache : "nothing");
-        for (const dg_option *t = dg_option_table; t->name; t++) {
-            char a[1000], b[1000];
-            if (!(t->flags & DG_OPT_SAVED)) continue;
-            dg_option_get(&o, t, a, sizeof a);
-            dg_option_get(&p, t, b, sizeof b);
-            DG_CHECKF(!strcmp(a, b), "%s: %s became %s", t->name, a, b);
-        }
-        dg_options_free(&p);
-    }
 }
 
 static void test_runs(void)
@@ -436,4 +365,4 @@ static void test_runs(void)
 }
 
 DG_TESTS_IN("options", test_built_in, test_help, test_old_names, test_checkpoints, test_values, test_unknown,
-            test_other_commands, test_environment, test_config, test_config_round_trip, test_runs)
+            test_other_commands, test_environment, test_config, test_runs)

@@ -24,12 +24,6 @@ static void leaves(const char *line, const char *name, const char *value)
     DG_CHECKF(strstr(o.resolved, saved), "'%s': config.ini lacks%s", line, saved);
 }
 
-static void refuses(const char *line, const char *words)
-{
-    const dg_err e = parse(line);
-    DG_CHECKF(e == DG_USAGE && strstr(dg_message(), words), "'%s' gave %d: %s", line, (int)e, dg_message());
-}
-
 static void averages_nothing(const char *line)
 {
     const dg_err e = parse(line);
@@ -79,14 +73,4 @@ static void test_paper(void)
     leaves(temp_text("-d a --config %s --preset small", temp_path("c.ini")), "ema", "0.995");
 }
 
-static void test_mistakes(void)
-{
-    temp_put(temp_path("config.ini"), "[run]\ndata = a\n", strlen("[run]\ndata = a\n"));
-    refuses(temp_text("--resume --out %s --preset paper", temp_dir), "--preset: ");
-    refuses("-d a --preset big", "--preset big: unknown; allowed: none, small or paper");
-    refuses("-d a --model cnn-mnist --preset paper", "model cnn-mnist");
-    refuses("plan --preset small", "'plan'");
-    dg_options_free(&o);
-}
-
-DG_TESTS_IN("preset", test_small, test_paper, test_mistakes)
+DG_TESTS_IN("preset", test_small, test_paper)
