@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """How fast does fp32 drift away from double, here and in PyTorch? Both run the same steps from the same weights.
 
-    tools/pytorch/drift.py --images DIR [--seeds 32] [--steps 50] [--size 64] [--ngf 16] [--batch 16] [--conv auto]
-                     [--keep DIR] [--device cpu] [--torch-device cpu|cuda] [--precision fp32] [--out FILE.md]
+    tools/pytorch/drift.py --images DIR [--model models/dcgan32.cfg] [--seeds 32] [--steps 50] [--batch 16]
+                     [--conv auto] [--keep DIR] [--device cpu] [--torch-device cpu|cuda] [--precision fp32] [--out FILE.md]
 
 For each seed PyTorch makes two oracles (make_oracle.py), in float64 and in float32, and `dcgan replay` runs the
 same steps in fp32. The drift of a step is the largest |fp32 - fp64| / |fp64| of the three losses up to that step.
@@ -59,14 +59,14 @@ def make_oracle(o, folder, dtype, seed):
     device = o.torch_device or ('cuda' if o.device.startswith('cuda') else 'cpu')
     arithmetic = o.precision if dtype == 'float32' and o.precision != 'fp32' else 'plain'
     how = '' if (device, arithmetic) == ('cpu', 'plain') else f'-{device}-{arithmetic}'
-    shape = f'size{o.size}-ngf{o.ngf}-batch{o.batch}-steps{o.steps}'
+    name = os.path.splitext(os.path.basename(o.model))[0]
+    shape = f'{name}-batch{o.batch}-steps{o.steps}'
     path = os.path.join(folder, f'{dtype}{how}-{shape}-seed{seed}.safetensors')
     if not os.path.exists(path):
         import make_oracle as maker  # needs torch; oracles that are there do not
         with contextlib.redirect_stdout(io.StringIO()):
             maker.main(['--images', o.images, '--out', path + '.part', '--dtype', dtype, '--seed', str(seed), '--small',
-                        '--size', str(o.size), '--ngf', str(o.ngf), '--ndf', str(o.ngf), '--batch', str(o.batch),
-                        '--count', str(8 * o.batch - 5),
+                        '--model', o.model, '--batch', str(o.batch), '--count', str(8 * o.batch - 5),
                         '--steps', str(o.steps), '--device', device, '--arithmetic', arithmetic])
         os.replace(path + '.part', path)
     return path
@@ -75,7 +75,8 @@ def make_oracle(o, folder, dtype, seed):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument('--images', required=True)
-    for name, default in dict(seeds=32, steps=50, size=64, ngf=16, batch=16).items():
+    p.add_argument('--model', default=os.path.join(HERE, '..', '..', 'models', 'dcgan32.cfg'))
+    for name, default in dict(seeds=32, steps=50, batch=16).items():
         p.add_argument('--' + name, type=int, default=default)
     p.add_argument('--conv', default='auto')
     p.add_argument('--dcgan', default=os.path.join(HERE, '..', '..', 'dcgan'))
@@ -98,7 +99,7 @@ def main():
             done = subprocess.run([*command, '--tol', '1e9', '--json'], check=True, stdout=subprocess.PIPE, text=True)
             run = json.loads(done.stdout)['losses']
             ours.append(drift({n: run[n + '_ours'] for n in NAMES}, exact))
-    lines = [f'{o.seeds} seeds, {o.size} x {o.size}, ngf {o.ngf}, batch {o.batch}, --conv {o.conv}, {o.device}: drift '
+    lines = [f'{o.seeds} seeds, {os.path.basename(o.model)}, batch {o.batch}, --conv {o.conv}, {o.device}: drift '
              'of the losses from double, geometric means, in the same run.', '',
              f'| step | dcgan {o.precision} | PyTorch {o.precision} | ratio | standard error |',
              '| --- | --- | --- | --- | --- |']

@@ -1,28 +1,24 @@
 #!/usr/bin/env python3
-"""Write an oracle: a DCGAN run of PyTorch, step by step, in one file that `dcgan replay` checks us against.
+"""Write an oracle: a run of PyTorch, step by step, in one file that `dcgan replay` checks us against.
 
-    tools/pytorch/make_oracle.py --images DIR --out FILE.safetensors [--size 64] [--ngf 8] [--ndf 8] [--latent 100]
-                           [--batch 8] [--count 60] [--steps 20] [--dtype float64] [--eps 1e-8] [--seed 1]
-                           [--device cpu] [--arithmetic plain] [--loss bce] [--augment color,translation,cutout]
-                           [--norm-d spectral|none] [--r1 GAMMA] [--r2 GAMMA] [--augment-p X] [--ema-half-life IMAGES]
-                           [--schedule IMAGES] [--lr-end X] [--beta2-end X] [--r1-end GAMMA] [--r2-end GAMMA]
     tools/pytorch/make_oracle.py --images DIR --out FILE.safetensors --model FILE.cfg [--batch 8] [--count 60]
-                           [--steps 20] [--dtype float64] [--seed 1] [--small] [--ties]
+                           [--steps 20] [--dtype float64] [--eps 1e-8] [--seed 1] [--small] [--ties]
+                           [--device cpu] [--arithmetic plain] [--loss bce] [--augment color,translation,cutout]
+                           [--r1 GAMMA] [--r2 GAMMA] [--augment-p X] [--ema-half-life IMAGES]
+                           [--schedule IMAGES] [--lr-end X] [--beta2-end X] [--r1-end GAMMA] [--r2-end GAMMA]
 
-The second form records the networks of a model file, built by torch_model.py: of a classifier, with its recipe, or of
-a GAN, with --loss, --augment, --r1 and --r2 as above. A GAN's weights keep the size of activations, also those of
-layers with start = zero, and no bias is 0, so that a wrong gradient shows in the first step.
+Records the networks of a model file, built by torch_model.py: of a classifier, with its recipe, or of a GAN. A GAN's
+weights keep the size of activations, also those of layers with start = zero, and no bias of a convolution is 0, so
+that a wrong gradient shows in the first step. Older oracles have the options of stock DCGANs instead of a model file.
 DIR has one folder per class; without folders image i has class i modulo the number of classes.
 
-Needs torch, numpy and Pillow. The networks are those of PyTorch's DCGAN example for any power-of-two size from 16
-(models/dcgan64.cfg is ngf = ndf = 64), its loss on logits, its order of steps: D on real, D on fake (each with its
-own batch statistics, gradients summed), Adam on D, the updated D on the same fakes, Adam on G. Weights N(0, 0.02),
-gamma N(1, 0.02), drawn as float32. Images are used in index order; the last batch of a round may be short.
---r1 and --r2 add gradient penalties by double backward, of the images that D sees; D then has no batch norm.
+Needs torch, numpy and Pillow. The loss of a GAN is on logits, and its order of steps that of PyTorch's DCGAN example:
+D on real, D on fake (each with its own batch statistics, gradients summed), Adam on D, the updated D on the same
+fakes, Adam on G. Weights are drawn as float32. Images are used in index order; the last batch of a round may be short.
+--r1 and --r2 add gradient penalties by double backward, of the images that D sees; they need a D without batch norm.
 --schedule is the length of dcgan's --schedule cosine; the other options of that line are those of dcgan.
 --loss and --augment are the options of dcgan: other losses, and DiffAugment with dcgan's random numbers of seed 1.
-With --norm-d spectral D has no batch norm, and each of its convolutions is torch.nn.utils.spectral_norm's. It iterates
-once per step, in the pass over the real images; in the others D is in eval mode, which uses the present u and v with
+Spectral norm of D is torch.nn.utils.spectral_norm's. It iterates once per step, in the pass over the real images; in the others D is in eval mode, which uses the present u and v with
 the weights of that time. A relativistic loss of G reads the real images once more, in a pass that does not change
 running statistics.
 With --dtype float32, --arithmetic bf16 and fp16 are PyTorch's own ways of losing digits: autocast to bfloat16, and to
@@ -41,7 +37,6 @@ Layout (safetensors; names as in the example's state_dict, after init., expect.s
   expect.average.G.*      averages of G's weights at the end, with --ema-half-life
   expect.sample           F64 [8 or fewer, C, H, W]: G in eval mode on z[0] with the final weights (not with --ema-half-life)
 
-Of a GAN's model file: model in the metadata instead of the sizes.
 Of a classifier: model, optimizer, and all numbers of its recipe in the metadata; images and index as above; instead
 of z
   labels                  I64 [count]
@@ -83,18 +78,7 @@ def write_safetensors(path, tensors, metadata):
         file.write(struct.pack('<Q', len(text)) + text + b''.join(blobs))
 
 
-class Net(nn.Module):
-    """The stock example's wrapper, so that tensors are called main.N.weight."""
-
-    def __init__(self, layers):
-        super().__init__()
-        self.main = nn.Sequential(*layers)
-
-    def forward(self, x):
-        return self.main(x)
-
-
-def networks_of_model(text, o):
+def networks(text, o):
     """G and D of a model file; sets the sizes in o."""
     sections = torch_model.parse(text)
     model = sections['model']
@@ -103,52 +87,15 @@ def networks_of_model(text, o):
     D = torch_model.Network(sections, 'D', (o.channels, o.size, o.size))
     for l in (l for net in (G, D) for l in net.layers if hasattr(l.get('module'), 'weight')):
         m, act = l['module'], l.get('act', 'none')
-        fan_in = m.weight.shape[0] if isinstance(m, nn.ConvTranspose2d) else m.weight[0].numel()
+        weight = getattr(m, 'weight_orig', m.weight)  # weight_orig: of spectral norm
+        fan_in = weight.shape[0] if isinstance(m, nn.ConvTranspose2d) else weight[0].numel()
         gain = float(l.get('gain', 1)) * (nn.init.calculate_gain('leaky_relu', 0.2) if act == 'leaky' else 1)
-        nn.init.normal_(m.weight, 0.0, gain / fan_in ** 0.5)
+        nn.init.normal_(weight, 0.0, gain / fan_in ** 0.5)
         if m.bias is not None:
             nn.init.normal_(m.bias, 0.0, 0.1)
+        if 'norm_module' in l:
+            nn.init.normal_(l['norm_module'].weight, 1.0, 0.02)
     return G, D
-
-
-def networks(o):
-    depth = o.size.bit_length() - 4  # halvings between size / 2 and 4
-    width = o.ngf << depth
-    g = [nn.ConvTranspose2d(o.latent, width, 4, 1, 0, bias=False), nn.BatchNorm2d(width), nn.ReLU()]
-    for _ in range(depth):
-        g += [nn.ConvTranspose2d(width, width // 2, 4, 2, 1, bias=False), nn.BatchNorm2d(width // 2), nn.ReLU()]
-        width //= 2
-    g += [nn.ConvTranspose2d(width, o.channels, 4, 2, 1, bias=False), nn.Tanh()]
-    width = o.ndf
-    biased = o.norm_d == 'none'
-    d = [nn.Conv2d(o.channels, width, 4, 2, 1, bias=biased), nn.LeakyReLU(0.2)]
-    for _ in range(depth):
-        norm = [] if o.norm_d else [nn.BatchNorm2d(2 * width)]
-        d += [nn.Conv2d(width, 2 * width, 4, 2, 1, bias=biased), *norm, nn.LeakyReLU(0.2)]
-        width *= 2
-    d += [nn.Conv2d(width, 1, 4, 1, 0, bias=False)]
-    return Net(g), Net(d)
-
-
-def normalise(o, D):
-    """--norm-d: spectral norm in all layers of D, or none, with weights that keep the size of activations."""
-    for module in (m for m in D.main if o.norm_d and isinstance(m, nn.Conv2d)):
-        if o.norm_d == 'spectral':
-            nn.utils.spectral_norm(module)
-        else:
-            gain = 1 if module is D.main[-1] else nn.init.calculate_gain('leaky_relu', 0.2)
-            nn.init.normal_(module.weight, 0.0, gain / module.weight[0].numel() ** 0.5)
-            if module.bias is not None:
-                nn.init.normal_(module.bias, 0.0, 0.1)  # not 0, so that a wrong bias shows
-
-
-def init(net):
-    for module in net.modules():
-        if isinstance(module, (nn.Conv2d, nn.ConvTranspose2d)):
-            nn.init.normal_(module.weight, 0.0, 0.02)
-        elif isinstance(module, nn.BatchNorm2d):
-            nn.init.normal_(module.weight, 1.0, 0.02)
-            nn.init.zeros_(module.bias)
 
 
 def arrays(net, prefix):
@@ -261,6 +208,7 @@ def train(o, G, D, images, index, z):
     adam = [torch.optim.Adam(net.parameters(), lr=2e-4, betas=(0.5, 0.999), eps=o.eps) for net in (D, G)]
     loss_row = LOSSES[o.loss]
     penalised = o.r1 > 0 or o.r2 > 0
+    spectral = any(l.get('norm') == 'spectral' for l in D.layers)
     log = {k: np.zeros(o.steps) for k in ('loss_d_real', 'loss_d_fake', 'loss_g', 'd_x', 'd_gz1', 'd_gz2',
                                           *(('r1', 'r2') if penalised else ()))}
     first = {}
@@ -275,7 +223,7 @@ def train(o, G, D, images, index, z):
 
     def logits(x):
         out = run(D, x).flatten().to(dtype)
-        D.train(o.norm_d != 'spectral')
+        D.train(not spectral)
         return out
 
     def look_again(x):
@@ -377,10 +325,8 @@ def load_classes(o, net):
     return images, labels.astype(np.int64)
 
 
-def classify(o):
+def classify(o, text):
     """The oracle of a classifier."""
-    with open(o.model) as file:
-        text = file.read()
     net = torch_model.Classifier(text)
     dtype = getattr(torch, o.dtype)
     if o.ties:
@@ -434,8 +380,8 @@ def main(arguments=None):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument('--images', required=True)
     p.add_argument('--out', required=True)
-    defaults = dict(size=64, channels=3, ngf=8, ndf=8, latent=100, batch=8, count=60, steps=20, seed=1)
-    for name, default in defaults.items():
+    p.add_argument('--model', required=True, help='a classifier or a GAN, as a model file')
+    for name, default in dict(batch=8, count=60, steps=20, seed=1).items():
         p.add_argument('--' + name, type=int, default=default)
     p.add_argument('--eps', type=float, default=1e-8)
     p.add_argument('--dtype', default='float64', choices=['float64', 'float32'])
@@ -447,8 +393,6 @@ def main(arguments=None):
     p.add_argument('--r2', type=float, default=0)
     for name in SCHEDULED:
         p.add_argument('--' + name.replace('_', '-'), type=float, default=1 if name == 'augment_p' else 0)
-    p.add_argument('--norm-d', choices=['spectral', 'none'])
-    p.add_argument('--model', help='a classifier or a GAN, as a model file')
     p.add_argument('--small', action='store_true', help='leave out the gradients')
     p.add_argument('--ties', action='store_true',
                    help='black and white images and first convolutions in quarters: with input = unit their sums are '
@@ -459,15 +403,12 @@ def main(arguments=None):
 
     torch.manual_seed(o.seed)
     torch.use_deterministic_algorithms(True)
-    text = open(o.model).read() if o.model else ''
+    with open(o.model) as file:
+        text = file.read()
     if '[C.' in text:
-        return classify(o)
+        return classify(o, text)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-    if text:
-        G, D = networks_of_model(text, o)
-    else:
-        G, D = networks(o)
-        init(G), init(D), normalise(o, D)
+    G, D = networks(text, o)
     tensors = {**arrays(G, 'init.G.'), **arrays(D, 'init.D.')}
     G, D = (net.to(o.device, getattr(torch, o.dtype)) for net in (G, D))
     images = load_images(o)
@@ -484,12 +425,10 @@ def main(arguments=None):
         some = torch.from_numpy(z[0, :min(8, (index[0] >= 0).sum())]).to(o.device, getattr(torch, o.dtype))
         if not o.ema_half_life:
             tensors['expect.sample'] = G(some[:, :, None, None]).double().cpu().numpy()
-    meta = {k: getattr(o, k) for k in ('size', 'channels', 'ngf', 'ndf', 'latent', 'batch', 'steps', 'dtype', 'seed')}
-    if text:
-        meta = {k: meta[k] for k in ('batch', 'steps', 'dtype', 'seed')} | {'model': text}
+    meta = {k: getattr(o, k) for k in ('batch', 'steps', 'dtype', 'seed')} | {'model': text}
     meta.update(format='dcgan-oracle-1', count=len(images), eps=repr(o.eps), lr='0.0002', beta1='0.5', beta2='0.999',
                 torch=torch.__version__)
-    meta.update({k: v for k, v in (('loss', o.loss), ('augment', o.augment), ('norm_d', o.norm_d),
+    meta.update({k: v for k, v in (('loss', o.loss), ('augment', o.augment),
                                    ('r1', o.r1), ('r2', o.r2)) if v and v != 'bce'})
     meta.update({k: repr(getattr(o, k)) for k in SCHEDULED if getattr(o, k) != p.get_default(k)})
     write_safetensors(o.out, tensors, {k: str(v) for k, v in meta.items()})

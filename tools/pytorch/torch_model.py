@@ -24,7 +24,7 @@ def parse(text):
         line = line.split(';')[0].strip()
         if line.startswith('['):
             now = sections.setdefault(line[1:-1], {})
-        elif line:
+        elif line and line[0] != '#':
             key, value = line.split('=', 1)
             now[key.strip()] = value.strip()
     return sections
@@ -155,6 +155,8 @@ class Network(nn.Module):
         if norm:
             l['norm_module'] = self.put(at, nn.BatchNorm2d(c))
             at += 1
+        if l.get('norm') == 'spectral':
+            nn.utils.spectral_norm(l['module'])
         at += act != 'none' and op != 'add'
         shapes.append((c, h, w, flat))
         return at
