@@ -78,6 +78,7 @@ static dg_err check_vanishing(const dg_options *o)
 
 static dg_err finish_train(dg_options *o)
 {
+    enum { BLOCKS = 2 }; /* index of the choice of --preview; sixel and kitty follow */
     dg_err wrong = parse_checkpoints(o);
     if (!wrong) wrong = check_vanishing(o);
     if (!wrong) wrong = dg_options_training(o);
@@ -92,6 +93,8 @@ static dg_err finish_train(dg_options *o)
                                                     "for example the one that %s batch chooses"),
                        dg_program());
     if (!o->min_batch) o->min_batch = 8;
+    if (o->preview > BLOCKS)
+        dg_warn(DG_MSG("preview-in-blocks", "--preview: sixel and kitty are no longer supported, blocks are drawn"));
     if (o->init) wrong = dg_options_settle_run(&o->init, false);
     if (wrong || o->out) return wrong;
     return dg_options_new_run(o);

@@ -262,9 +262,8 @@ const dg_option dg_option_table[] = {
      "The TensorBoard file is events.out.tfevents.run in the run directory."},
     {"preview", 0, "[MODE]", DG_OPT_CHOICE, AT(preview), NO_RANGE, "no", "no|yes|blocks|sixel|kitty", OTHER, T, 0,
      "newest grid, shown in the terminal",
-     "yes, or no value: if stderr is a terminal, show the grid in the best format that the terminal supports. blocks: "
-     "half-block characters in 24-bit colour. sixel, kitty: use the Sixel or Kitty graphics protocol, even if stderr "
-     "is not a terminal."},
+     "The grid is drawn by half-block characters in 24-bit colour. yes, or no value: only if stderr is a terminal. "
+     "blocks: always. sixel and kitty, which older versions had, mean blocks."},
     {"eval-every", 0, "N", DG_OPT_INT, AT(eval_every), 0, 1000000, "0", NULL, OTHER, T, SAVED | IF_SET,
      "epochs between evaluations; 0 = never",
      "Like dcgan eval, an evaluation during training compares up to 1,000 samples with as many real images, and logs "

@@ -147,15 +147,13 @@ static dg_err read_step(dg_training *r, dg_metrics *m)
 
 static dg_err preview(dg_training *r, uint64_t epoch)
 {
-    enum { YES = 1, FIRST_WAY, SECONDS = 2 };
+    enum { YES = 1, SECONDS = 2 };
     const dg_options *o = r->o;
     const dg_model *m = &r->job.model;
     const bool soon = dg_clock() - r->previewed < SECONDS && epoch != (uint64_t)o->epochs;
     char *text;
     if (soon || (o->preview == YES && !dg_progress_terminal(r->progress))) return DG_OK;
-    const dg_terminal_way way = o->preview == YES ? dg_terminal_best() : (dg_terminal_way)(o->preview - FIRST_WAY);
-    const dg_err e = dg_terminal_grid(r->out.samples.pixels, m->size, m->channels, o->grid_rows, o->grid_cols, way,
-                                      &text);
+    const dg_err e = dg_terminal_grid(r->out.samples.pixels, m->size, m->channels, o->grid_rows, o->grid_cols, &text);
     if (e) return e;
     dg_progress_show(r->progress, text);
     free(text);
