@@ -9,20 +9,11 @@
 #include <omp.h>
 #include <unwind.h>
 #include <zlib.h>
+#include <zip.h>
 
-#include "command_line.h"
-#include "host/cli/commands.h"
+#include "host/data/record_files.h"
 #include "kernels/ops/ops.h"
-#include "tempdir.h"
-
-typedef int command(const dg_options *);
-static command *const commands[DG_CMDS] = {
-    [DG_CMD_TRAIN] = dg_cmd_train,       [DG_CMD_GENERATE] = dg_cmd_generate, [DG_CMD_INTERPOLATE] = dg_cmd_interpolate,
-    [DG_CMD_CLASSIFY] = dg_cmd_classify, [DG_CMD_DATA] = dg_cmd_data,         [DG_CMD_REPLAY] = dg_cmd_replay,
-    [DG_CMD_PLAN] = dg_cmd_plan,         [DG_CMD_PROFILE] = dg_cmd_profile,   [DG_CMD_TUNE] = dg_cmd_tune,
-    [DG_CMD_INFO] = dg_cmd_info,         [DG_CMD_EXPORT] = dg_cmd_export,     [DG_CMD_IMPORT] = dg_cmd_import,
-    [DG_CMD_REPORT] = dg_cmd_report,     [DG_CMD_DOCTOR] = dg_cmd_doctor,
-};
+#include "run_command.h"
 
 static const char *const lines[] = {
     "report net --out out",
@@ -38,11 +29,23 @@ static const char *const lines[] = {
     "export run --onnx --out out",
     "export net --onnx --out out",
     "import generator --out out",
+    "info in/a/1.png",
+    "info run/config.ini",
     "data cats --model tiny.cfg --sheet out --json",
+    "data in --size 8 --limit 3 --channels 4 --test 0.5 --json",
+    "data in --size 8 --test other --json",
+    "data in --size 8 --cache out --json",
+    "data in --size 8 --cache cache --json",
+    "data mnist --size 8 --channels 1 --json",
+    "data mnist --size 8 --channels 1 --limit 2 --json",
+    "data cifar10 --size 32 --json",
+    "data cifar100 --size 16 --json",
+    "data in.zip --size 8 --json",
     "data --synthesize out --count 2 --size 16",
     "data cats --size 16 --augment color --aug-preview out",
     "replay oracle --steps 1 --json",
     "plan tiny.cfg --json",
+    "plan c.cfg --json",
     "plan tiny.cfg --arch h200",
     "plan tiny.cfg --fit --device-memory 1",
     "profile tiny.cfg --predict h200",
@@ -82,7 +85,7 @@ static int like(int kind, long k)
     return n;
 }
 
-static int standard_out, warnings;
+static int warnings;
 static long failures;
 
 static void count_warning(void *context, const char *text)
@@ -95,20 +98,15 @@ static void count_warning(void *context, const char *text)
  * With `more`, all later calls fail, too. Sets *there to true if there was a k-th call. */
 static int dcgan_with(const char *line, int kind, long k, bool more, bool *there)
 {
-    dg_options o;
     const int said = open("said", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    fflush(stdout);
-    dup2(said, 1);
+    output_to(said);
     close(said);
     warnings = 0;
     arm(kind, k, more);
-    dg_err code = parse_line(line, &o);
-    if (!code) code = (dg_err)commands[o.command](&o);
-    dg_options_free(&o);
+    const int code = run_command(line);
     *there = disarm();
-    fflush(stdout);
-    dup2(standard_out, 1);
-    return (int)code;
+    output_to(standard_out);
+    return code;
 }
 
 static int dcgan(const char *line)
@@ -183,38 +181,60 @@ static void try(const char *line)
     }
 }
 
+static void save_datasets(void)
+{
+    static const char *const folders[] = {"in",      "in/a",  "in/b",    "other",   "other/a",
+                                          "other/b", "mnist", "cifar10", "cifar100"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) mkdir(folders[i], 0777);
+    snprintf(root, sizeof root, ".");
+    save("in/a/1.png", png_noise(9, 7, 1));
+    save("in/a/2.jpg", jpeg_smooth(11, 13, 2));
+    save("in/a/3.png", png_noise(8, 8, 3));
+    save("in/b/1.png", png_noise(5, 9, 4));
+    save("in/b/2.jpg", jpeg_smooth(9, 9, 5));
+    save_text("in/b/note.txt", "text");
+    save("other/a/1.png", png_noise(9, 7, 6));
+    save("other/b/1.png", png_noise(9, 7, 7));
+    save("cifar10/data_batch_1.bin", cifar(10, 2, 1));
+    save("cifar10/test_batch.bin", cifar(10, 2, 9));
+    save_text("cifar10/batches.meta.txt", "airplane\nautomobile\nbird\ncat\ndeer\ndog\nfrog\nhorse\nship\ntruck");
+    save("cifar100/train.bin", cifar(100, 3, 1));
+    snprintf(root, sizeof root, "mnist");
+    make_mnist(true);
+    int code;
+    zip_t *z = zip_open("in.zip", ZIP_CREATE, &code);
+    zip_dir_add(z, "empty", 0);
+    zip_file_add(z, "below/1.png", zip_source_file(z, "in/a/1.png", 0, -1), 0);
+    zip_file_add(z, "2.jpg", zip_source_file(z, "in/a/2.jpg", 0, -1), 0);
+    DG_CHECK(zip_close(z) == 0);
+}
+
 int main(void)
 {
-    static const char *const made[] = {
-        "data --synthesize cats --count 9 --size 16",
-        "data --synthesize many --count 32 --size 16",
-        "data --synthesize shapes --classes 4 --count 16 --size 16",
-        "--data cats --model tiny.cfg --batch 4 --epochs 1 --out run",
-        "--data shapes --test 0.25 --model dropout.cfg --batch 4 --epochs 1 --out net",
-        "export run --out generator",
-    };
     static const char tuning[] = "; measured\n[sm_90 fp32]\nadam n=1100224 : vector block=512 ; 6.11 us\n";
-    temp_make("command-faults");
-    temp_copy("tests/tiny.cfg", "tiny.cfg");
-    temp_copy("tests/oracles/adagrad-dropout.cfg", "dropout.cfg");
-    temp_copy("tests/golden/oracle16.safetensors", "oracle");
-    temp_put(temp_path("a.tune"), tuning, sizeof tuning - 1);
-    if (chdir(temp_dir) || setenv("DCGAN_DEVICE", "cpu", 1) || setenv("DCGAN_THREADS", "1", 1)) return 1;
+    static const char classifier[] =
+        "[model]\nname = c\nsize = 8\ninput = zca\n[train]\nlr = 0.1\n"
+        "[C.1]\nfilters = 4\nkernel = 3\nnorm = batch\nrepeat = 2\ntorch = f.{0+3} f.{1+3}\n"
+        "[C.2]\nop = dense\nfilters = 4\n";
+    static const char *const made[] = {
+        "--data cats --model tiny.cfg --batch 4 --epochs 1 --ema 0.9 --out run",
+        "--data shapes --test 0.25 --model c.cfg --batch 4 --epochs 1 --out net",
+        "export run --out generator",
+        NULL,
+    };
+    if (!enter_directory("command-faults", "cpu")) return 1;
+    temp_put("a.tune", tuning, sizeof tuning - 1);
+    temp_put("c.cfg", classifier, sizeof classifier - 1);
+    save_datasets();
     setenv("OMP_NUM_THREADS", "1", 1); /* waiting OpenMP threads would slow down other tests */
     omp_set_num_threads(1);
     spare_openmp();
     dg_ops_use(dg_op_table);
     dg_set_warnings(count_warning, NULL);
-    standard_out = dup(1);
-    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
-        const int code = dcgan(made[i]);
-        DG_CHECKF(code == 0, "%s: %s", made[i], dg_message());
-    }
+    make_inputs(dcgan, made);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) try(lines[i]);
     DG_CHECKF(failures > 5000, "only %ld calls failed", failures);
-    if (chdir("/")) return 1;
-    temp_remove(temp_dir);
-    return dg_test_report();
+    return leave_directory();
 }
 #else
 int main(void) { return dg_test_without_failing(); }

@@ -4,12 +4,9 @@
 #include <fcntl.h>
 #include <limits.h>
 
-#include "host/cli/commands.h"
 #include "include/dcgan.h"
 #include "child.h"
-#include "command_line.h"
-#include "tempdir.h"
-#include "test.h"
+#include "run_command.h"
 
 enum { CALLS = 4000 };
 static struct {
@@ -128,30 +125,15 @@ __attribute__((weak)) int dg_cuda_devices(dg_cuda_device *out, int room, const c
     return room > 0;
 }
 
-typedef int command(const dg_options *);
-static command *const commands[DG_CMDS] = {
-    [DG_CMD_TRAIN] = dg_cmd_train,       [DG_CMD_GENERATE] = dg_cmd_generate, [DG_CMD_INTERPOLATE] = dg_cmd_interpolate,
-    [DG_CMD_CLASSIFY] = dg_cmd_classify, [DG_CMD_EVAL] = dg_cmd_eval,         [DG_CMD_DATA] = dg_cmd_data,
-    [DG_CMD_BATCH] = dg_cmd_batch,       [DG_CMD_REPLAY] = dg_cmd_replay,     [DG_CMD_CHECK] = dg_cmd_check,
-    [DG_CMD_BENCH] = dg_cmd_bench,       [DG_CMD_PROFILE] = dg_cmd_profile,   [DG_CMD_PLAN] = dg_cmd_plan,
-    [DG_CMD_TUNE] = dg_cmd_tune,
-};
+static int null;
 
-static int null, out;
-
-/* Runs `dcgan LINE` without output and returns its exit code. */
 static int dcgan(const char *line)
 {
-    dg_options o;
     device.calls = 0;
-    fflush(stdout);
-    dup2(null, 1);
-    dg_err code = parse_line(line, &o);
-    if (!code) code = (dg_err)commands[o.command](&o);
-    fflush(stdout);
-    dup2(out, 1);
-    dg_options_free(&o);
-    return (int)code;
+    output_to(null);
+    const int code = run_command(line);
+    output_to(standard_out);
+    return code;
 }
 
 typedef struct {
@@ -333,33 +315,23 @@ static void ends(void)
 
 int main(void)
 {
-    static const char *const made[] = {
-        "data --synthesize cats --count 9 --size 16",
-        "data --synthesize many --count 32 --size 16",
-        "data --synthesize shapes --classes 4 --count 16 --size 16",
-        "--data cats --model tiny.cfg --batch 4 --epochs 1 --out run",
-        "--data shapes --test 0.25 --model dropout.cfg --batch 4 --epochs 1 --out net",
-    };
     if (DG_SANITIZED) {
         dg_test_skip("hundreds of runs are for a build without sanitizers");
         return dg_test_report();
     }
-    temp_make("lost-device");
-    temp_copy("tests/tiny.cfg", "tiny.cfg");
-    temp_copy("tests/penalty.cfg", "penalty.cfg");
-    temp_copy("tests/oracles/adagrad-dropout.cfg", "dropout.cfg");
-    temp_copy("tests/golden/oracle16.safetensors", "oracle");
-    if (chdir(temp_dir) || setenv("DCGAN_DEVICE", "cuda", 1) || setenv("DCGAN_THREADS", "1", 1)) return 1;
+    static const char *const made[] = {
+        "--data cats --model tiny.cfg --batch 4 --epochs 1 --out run",
+        "--data shapes --test 0.25 --model dropout.cfg --batch 4 --epochs 1 --out net",
+        NULL,
+    };
     device.first = LONG_MAX;
     null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    out = dup(1);
+    if (!enter_directory("lost-device", "cuda")) return 1;
     dup2(null, 2);
-    for (size_t i = 0; i < sizeof made / sizeof *made; i++) DG_CHECKF(dcgan(made[i]) == 0, "%s", dg_message());
+    make_inputs(dcgan, made);
     for (size_t i = 0; i < sizeof rows / sizeof *rows && device.opened; i++) try(&rows[i]);
     if (device.opened) library();
     if (device.opened) ends();
     if (!device.opened) dg_test_skip("this build has a CUDA backend that nothing can stand in for");
-    if (chdir("/")) return 1;
-    temp_remove(temp_dir);
-    return dg_test_report();
+    return leave_directory();
 }
