@@ -14,8 +14,6 @@ typedef struct dg_work {
     double outputs; /* convolutions: number of results that a thread keeps in registers */
     bool warpgroups;
     double products; /* multiply-adds per block of a convolution, for whole tiles; 0: negligible */
-    /* clocks of shared memory and L1 accesses per block, one clock per 128 bytes; 0: not counted */
-    double clocks;
     double loads; /* bytes that a block loads through the cache; 0: not counted */
     double moved; /* bytes of partial sums and padded weights that the op's other kernels read and write */
     double shared;

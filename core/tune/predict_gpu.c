@@ -33,11 +33,6 @@ static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
     double warps = most(resident, 1) * w->threads / 32;
     /* kernels that use mma.sync have only 8 warps per multiprocessor, because of their registers */
     if (math != DG_MATH_FP32 && !w->warpgroups) warps = least(warps, 8);
-    if (w->clocks > 0) {
-        const double ghz = lanes_ghz(m), rate = m->bf16 / m->units;
-        return rounds * most(w->products * 2 / rate, w->clocks / ghz) /
-               hidden(least(most(resident, 1) * w->threads / 32, 16)) * 1e-3;
-    }
     const double wide = w->outputs >= 32 ? WGMMA : WGMMA * 2 / 3;
     const double mma[] = {[DG_MATH_FP32] = m->all * inner_loop(w->outputs),
                           [DG_MATH_BF16] = m->bf16 * MMA,

@@ -58,6 +58,14 @@ const char *dg_conv_check_math(const dg_gpu *gpu)
     return gpu->arch && !dg_math_on(gpu->math, gpu->arch) ? dg_variant_refuses_math(gpu) : NULL;
 }
 
+const char *dg_conv_check_rounded(const dg_op *op, const dg_tune *t, dg_type real, const dg_gpu *gpu)
+{
+    const char *why = dg_conv_check(op, t, real);
+    if (why) return why;
+    return gpu->math == DG_MATH_BF16 ? dg_conv_check_math(gpu)
+                                     : no("variant %s rounds its operands: requires precision bf16", t->variant->name);
+}
+
 const char *dg_fused_refuses_math(dg_math math, const dg_gpu *gpu)
 {
     return math == DG_MATH_FP16 && gpu->arch >= 80 ? "fp16 has no fused kernels from sm_80 on, because bf16 is as fast"

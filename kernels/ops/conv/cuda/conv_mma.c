@@ -60,12 +60,13 @@ static int tiles_of(dg_op_kind kind, bool small, const dg_tune *t, tile *out)
 
 enum { MOST_TILES = 8 };
 
+/* Returns the tile in t, or the first one if t has no tile. An unknown tile has m = 0. */
 dg_mma_tile dg_mma_tile_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune *t)
 {
     tile all[MOST_TILES];
     const int n = tiles_of(kind, dg_mma_is_small(a), t, all);
     for (int i = 0; i < n; i++)
-        if (all[i].m == t->tile_m && all[i].n == t->tile_n) return all[i];
+        if (!t->tile_m || (all[i].m == t->tile_m && all[i].n == t->tile_n)) return all[i];
     return (tile){0};
 }
 
@@ -92,12 +93,8 @@ static const char *check_channels(dg_op_kind kind, const dg_conv_args *a, const 
 
 static const char *check_tile(dg_op_kind kind, const dg_conv_args *a, dg_tune *t, const dg_gpu *gpu)
 {
-    tile all[MOST_TILES];
-    const int n = tiles_of(kind, dg_mma_is_small(a), t, all);
-    const tile *mine = t->tile_m ? NULL : all;
-    for (int i = 0; i < n && !mine; i++)
-        if (all[i].m == t->tile_m && all[i].n == t->tile_n) mine = &all[i];
-    if (!mine) return dg_conv_check_tile(t, 0);
+    const tile found = dg_mma_tile_of(kind, a, t), *mine = &found;
+    if (!mine->m) return dg_conv_check_tile(t, 0);
     t->tile_m = mine->m;
     t->tile_n = mine->n;
     const char *why = dg_conv_check_tile(t, mine->threads);

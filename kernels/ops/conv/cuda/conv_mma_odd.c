@@ -76,10 +76,7 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
 {
     const dg_conv_args *a = &op->u.conv;
     const bool dw = op->kind == DG_OP_conv_dw;
-    const char *why = dg_conv_check(op, t, real);
-    if (why) return why;
-    if (gpu->math != DG_MATH_BF16) return no("variant mma_odd rounds its operands: requires precision bf16");
-    why = dg_conv_check_math(gpu);
+    const char *why = dg_conv_check_rounded(op, t, real, gpu);
     if (why) return why;
     if (by_halving(a) && a->P == 1) return check_halving(op, t, real, gpu);
     t->math = gpu->math;

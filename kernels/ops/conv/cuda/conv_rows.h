@@ -24,6 +24,9 @@ const char *dg_conv_check_split(dg_tune *t, int most, int phases);
 
 const char *dg_conv_check_math(const dg_gpu *gpu);
 
+/* Combines dg_conv_check() and dg_conv_check_math(), and requires bf16. */
+const char *dg_conv_check_rounded(const dg_op *op, const dg_tune *t, dg_type real, const dg_gpu *gpu);
+
 /* Returns NULL, or the reason why kernels with this rounding are not fused on this GPU. */
 const char *dg_fused_refuses_math(dg_math math, const dg_gpu *gpu);
 
