@@ -38,85 +38,49 @@ void dg_cuda_uncovered(char *out, size_t size, int major, int minor)
     snprintf(out, size, "the device is sm_%d%d, but this dcgan is built for %s", major, minor, dg_cuda_built_for());
 }
 
+static const struct {
+    int code;
+    const char *text; /* a format for dg_cuda_built_for() */
+} reasons[] = {
+    {46, DG_MSG("exclusive-gpu", "the GPU is in exclusive use by another process (nvidia-smi shows which)")},
+    {100, DG_MSG("no-visible-gpu", "no NVIDIA GPU is visible (see CUDA_VISIBLE_DEVICES and nvidia-smi)")},
+    {209, DG_MSG("no-code-for-gpu", "this dcgan has no code for this GPU: it is built for %s")},
+    {222, DG_MSG("old-driver-for-ptx", "the NVIDIA driver is too old for the PTX of this dcgan, which is built for %s; "
+                                       "update the driver, or build with CUDA_ARCH=native")},
+    {803, DG_MSG("driver-mismatch", "the NVIDIA driver in the kernel and its libraries are of different versions; "
+                                    "reboot, or install the driver again")},
+    {804, DG_MSG("compatibility-package", "the CUDA compatibility package that is installed does not serve this GPU; "
+                                          "remove it, or update the driver")},
+};
+
 void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runtime)
 {
-    switch ((int)e) {
-    case 35: /* cudaErrorInsufficientDriver, which is also returned if there is no driver */
+    if ((int)e == 35) { /* cudaErrorInsufficientDriver, which is also returned if there is no driver */
         if (driver == 0) snprintf(out, size, DG_MSG("no-driver", "no NVIDIA driver is loaded on this machine"));
         else
             snprintf(out, size,
                      DG_MSG("old-driver", "the NVIDIA driver is too old: it offers CUDA %d.%d, this program needs "
-                                          "%d.%d; update the driver, or "
-                                          "build with an older nvcc"),
+                                          "%d.%d; update the driver, or build with an older nvcc"),
                      driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
-        break;
-    case 46:
-        snprintf(out, size,
-                 DG_MSG("exclusive-gpu", "the GPU is in exclusive use by another process (nvidia-smi shows which)"));
-        break;
-    case 100:
-        snprintf(out, size,
-                 DG_MSG("no-visible-gpu", "no NVIDIA GPU is visible (see CUDA_VISIBLE_DEVICES and nvidia-smi)"));
-        break;
-    case 209:
-        snprintf(out, size, DG_MSG("no-code-for-gpu", "this dcgan has no code for this GPU: it is built for %s"),
-                 dg_cuda_built_for());
-        break;
-    case 222:
-        snprintf(
-            out, size,
-            DG_MSG(
-                "old-driver-for-ptx",
-                "the NVIDIA driver is too old for the PTX of this dcgan, which is built for %s; update the driver, or "
-                "build "
-                "with CUDA_ARCH=native"),
-            dg_cuda_built_for());
-        break;
-    case 803:
-        snprintf(
-            out, size,
-            DG_MSG(
-                "driver-mismatch",
-                "the NVIDIA driver in the kernel and its libraries are of different versions; reboot, or install the "
-                "driver again"));
-        break;
-    case 804:
-        snprintf(
-            out, size,
-            DG_MSG("compatibility-package",
-                   "the CUDA compatibility package that is installed does not serve this GPU; remove it, or update the "
-                   "driver"));
-        break;
-    default:
-        snprintf(out, size, DG_MSG("cuda-start-failed", "CUDA does not start: %s (%s, %d)"), cudaGetErrorString(e),
-                 cudaGetErrorName(e), (int)e);
+        return;
     }
+    for (const auto &r : reasons)
+        if (r.code == (int)e) {
+            snprintf(out, size, r.text, dg_cuda_built_for());
+            return;
+        }
+    snprintf(out, size, DG_MSG("cuda-start-failed", "CUDA does not start: %s (%s, %d)"), cudaGetErrorString(e),
+             cudaGetErrorName(e), (int)e);
 }
 
 /* After most fatal errors, "the process must be terminated and relaunched" (CUDA 13's manual). ECC errors, NVLink
  * errors, a lost device and cudaErrorUnknown are also treated as fatal. */
 bool dg_cuda_fatal(cudaError_t e)
 {
-    switch ((int)e) {
-    case 46:
-    case 214:
-    case 220:
-    case 226:
-    case 700:
-    case 702:
-    case 710:
-    case 714:
-    case 715:
-    case 716:
-    case 717:
-    case 718:
-    case 719:
-    case 721:
-    case 810:
-    case 911:
-    case 999: return true;
-    default: return false;
-    }
+    static const int fatal[] = {46, 214, 220, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911, 999};
+    for (const int code : fatal)
+        if (code == (int)e) return true;
+    return false;
 }
 
 static int count_devices(char *why, size_t size)

@@ -151,50 +151,45 @@ static cudaError_t launches(job *j)
 }
 
 enum kind { FMA, BF16, FP16, TRIAD, READ, CACHE, FEW_CACHE, FEW_MMA, SHARED_READ, LOOPS };
-/* The kind LOOPS + n runs loop_kernel with n warps per scheduler. */
+/* The kinds from FEW_CACHE on run one block per multiprocessor. The kind LOOPS + n runs loop_kernel with n warps per
+ * scheduler. */
 
-static void launch(job *j, kind k, int turns)
+/* Launches kernel k. Returns its operations or bytes per turn. */
+static double launch(job *j, kind k, int turns)
 {
-    const dim3 grid((unsigned)(j->device.multiProcessorCount * BLOCKS)), block(THREADS);
+    const dim3 few((unsigned)j->device.multiProcessorCount), all(few.x * BLOCKS), block(THREADS);
+    const dim3 grid = k < FEW_CACHE ? all : few;
+    const double threads = (double)grid.x * THREADS;
     float *out = (float *)j->array[0];
-    const int64_t cached = j->device.l2CacheSize / 2 / 16;
-    if (k == FMA && j->real == DG_F64) KLAUNCH(fma_kernel<double>, grid, block, 0, j->stream, (double *)out, turns);
-    if (k == FMA && j->real != DG_F64) KLAUNCH(fma_kernel<float>, grid, block, 0, j->stream, out, turns);
-    if (k == BF16) KLAUNCH(mma_kernel<DG_MATH_BF16>, grid, block, 0, j->stream, out, turns);
-    if (k == FP16) KLAUNCH(mma_kernel<DG_MATH_FP16>, grid, block, 0, j->stream, out, turns);
-    if (k == TRIAD)
+    const int64_t half = j->device.l2CacheSize / 2 / 16, cached = half < j->n ? half : j->n;
+    switch (k) {
+    case FMA:
+        if (j->real == DG_F64) KLAUNCH(fma_kernel<double>, grid, block, 0, j->stream, (double *)out, turns);
+        else KLAUNCH(fma_kernel<float>, grid, block, 0, j->stream, out, turns);
+        return threads * CHAINS * 4 * 2;
+    case BF16:
+    case FP16:
+    case FEW_MMA:
+        if (k == BF16 || (k == FEW_MMA && j->device.major >= 8))
+            KLAUNCH(mma_kernel<DG_MATH_BF16>, grid, block, 0, j->stream, out, turns);
+        else KLAUNCH(mma_kernel<DG_MATH_FP16>, grid, block, 0, j->stream, out, turns);
+        return threads / 32 * CHAINS * 2 * 16 * 8 * 16;
+    case TRIAD:
         for (int t = 0; t < turns; t++)
             KLAUNCH(triad_kernel, grid, block, 0, j->stream, j->array[0], j->array[1], j->array[2], j->n);
-    const dim3 few((unsigned)j->device.multiProcessorCount);
-    if (k == FEW_MMA && j->device.major >= 8) KLAUNCH(mma_kernel<DG_MATH_BF16>, few, block, 0, j->stream, out, turns);
-    if (k == FEW_MMA && j->device.major < 8) KLAUNCH(mma_kernel<DG_MATH_FP16>, few, block, 0, j->stream, out, turns);
-    if (k == SHARED_READ) KLAUNCH(shared_kernel, few, block, 0, j->stream, out, turns);
-    if (k > LOOPS) KLAUNCH(loop_kernel, few, dim3(128 * (unsigned)(k - LOOPS)), 0, j->stream, out, turns);
-    if (k == FEW_CACHE)
-        KLAUNCH(read_kernel, few, block, 0, j->stream, out, j->array[2], cached < j->n ? cached : j->n, turns);
-    if (k == READ) KLAUNCH(read_kernel, grid, block, 0, j->stream, out, j->array[1], j->n, turns);
-    if (k == CACHE)
-        KLAUNCH(read_kernel, grid, block, 0, j->stream, out, j->array[2], cached < j->n ? cached : j->n, turns);
-}
-
-static double work(const job *j, kind k)
-{
-    const double threads = (double)j->device.multiProcessorCount * BLOCKS * THREADS,
-                 cached = j->device.l2CacheSize / 2.0;
-    const double bytes = 16.0 * (double)j->n;
-    switch (k) {
-    case FMA: return threads * CHAINS * 4 * 2;
-    case BF16:
-    case FP16: return threads / 32 * CHAINS * 2 * 16 * 8 * 16;
-    case TRIAD: return 3 * bytes;
-    case READ: return bytes;
+        return 3 * 16.0 * (double)j->n;
+    case READ:
+        KLAUNCH(read_kernel, grid, block, 0, j->stream, out, j->array[1], j->n, turns);
+        return 16.0 * (double)j->n;
     case CACHE:
-    case FEW_CACHE: return cached < bytes ? cached : bytes;
-    case FEW_MMA: return work(j, FP16) / BLOCKS;
-    case SHARED_READ: return threads / BLOCKS * CHAINS * 16;
+    case FEW_CACHE:
+        KLAUNCH(read_kernel, grid, block, 0, j->stream, out, j->array[2], cached, turns);
+        return 16.0 * (double)cached;
+    case SHARED_READ: KLAUNCH(shared_kernel, grid, block, 0, j->stream, out, turns); return threads * CHAINS * 16;
     case LOOPS: break;
     }
-    return threads / BLOCKS / THREADS * 4 * (k - LOOPS) * LOOP;
+    KLAUNCH(loop_kernel, grid, dim3(128 * (unsigned)(k - LOOPS)), 0, j->stream, out, turns);
+    return threads / THREADS * 4 * (k - LOOPS) * LOOP;
 }
 
 /* Raises *best to the rate of kernel k, in 1e9 operations or bytes per second. The measured run takes at least 0.5 ms,
@@ -204,13 +199,13 @@ static cudaError_t rate(job *j, kind k, double *best)
     float ms = 0;
     for (int turns = 1; turns <= 1 << 20; turns *= 4) {
         TRY(cudaEventRecord(j->from, j->stream));
-        launch(j, k, turns);
+        const double work = launch(j, k, turns);
         TRY(launches(j));
         TRY(cudaEventRecord(j->to, j->stream));
         TRY(cudaEventSynchronize(j->to));
         TRY(cudaEventElapsedTime(&ms, j->from, j->to));
         if (ms < 0.5f) continue;
-        const double reached = work(j, k) * turns / (double)ms * 1e-6;
+        const double reached = work * turns / (double)ms * 1e-6;
         if (reached > *best) *best = reached;
         break;
     }
