@@ -55,14 +55,14 @@ static dg_err limits(const dg_op_values *v)
 #define FILTERED 0.7
 #define TRANSFORM 0.25
 
-/* Returns the cost of Winograd on CPUs, in operations at the peak rate. A tile of m x m outputs needs (m+r-1)^2
+/* Returns the cost of Winograd on CPUs, in operations at the peak rate. A tile of 4 x 4 outputs needs (3+r)^2
  * products per phase and pair of channels. */
 static double winograd_arithmetic(const dg_op *op)
 {
     const dg_conv_args *a = &op->u.conv;
     const bool dx = op->kind == DG_OP_conv_dx;
     const int high = dx ? dg_ceil_div(a->H, a->S) : a->Ho, wide = dx ? dg_ceil_div(a->W, a->S) : a->Wo;
-    const int taps = a->K / a->S, side = taps == 3 || (high % 4 == 0 && wide % 4 == 0) ? 4 : 2;
+    const int taps = a->K / a->S, side = 4;
     const double points = (side + taps - 1.0) * (side + taps - 1.0),
                  tiles = a->N * dg_ceil_divf(high, side) * dg_ceil_divf(wide, side), phases = (double)a->S * a->S;
     const double products = 2 * points * tiles * phases * a->Ci * a->Co;

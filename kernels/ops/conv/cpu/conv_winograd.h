@@ -9,7 +9,6 @@
  *     2e-7.
  *   F(4,2), n = 5: points a, -a, b, -b and infinity with a = 5/4 and b = 3/8. The error of F(4,2) is half the error of
  *     points 0, 1, -1, 2 and infinity.
- *   F(2,2), n = 3: points 0, 1 and infinity, with errors like direct sums.
  * In two dimensions, columns are transformed before rows. A convolution with K = 2S has S x S filters of 2 x 2 taps.
  * Each filter belongs to one phase of the input (forward) or of the output (backward). A convolution with K = 3 and
  * S = 1 is one filter of 3 x 3 taps. Sources: Winograd 1980, "Arithmetic complexity of computations"; Lavin & Gray
@@ -20,10 +19,10 @@
 #include "kernels/ops/conv/cpu/conv_pack.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 
-enum { DG_POINTS = 6, DG_TAPS = 3 };
+/* m of all variants, and the maximum of n and r */
+enum { DG_TILE = 4, DG_POINTS = 6, DG_TAPS = 3 };
 
 #define DG_TAPS_OF(n) ((n) == 6 ? 3 : 2)
-#define DG_TILE_OF(n) ((n) == 3 ? 2 : 4)
 
 /* Points a and b for n = 5, and a factor of the weight transform. Powers of a and b are exact. */
 #define DG_A ((real)1.25)
@@ -42,12 +41,6 @@ enum { DG_POINTS = 6, DG_TAPS = 3 };
     /* v = B' d */                                                                                      \
     DG_INLINE void name##_input(const int n, const VEC *d, VEC *v)                                      \
     {                                                                                                   \
-        if (n == 3) {                                                                                   \
-            v[0] = d[0] - d[1];                                                                         \
-            v[1] = d[1];                                                                                \
-            v[2] = d[2] - d[1];                                                                         \
-            return;                                                                                     \
-        }                                                                                               \
         const real a = n == 6 ? DG_A6 : DG_A, b = n == 6 ? DG_B6 : DG_B;                                \
         const VEC *const at = d + (n - 5);                                                              \
         VEC p = at[3] - b * b * at[1], q = at[2] - b * b * at[0];                                       \
@@ -62,12 +55,6 @@ enum { DG_POINTS = 6, DG_TAPS = 3 };
     /* u = G g */                                                                                       \
     DG_INLINE void name##_taps(const int n, const VEC *g, VEC *u)                                       \
     {                                                                                                   \
-        if (n == 3) {                                                                                   \
-            u[0] = g[0];                                                                                \
-            u[1] = g[0] + g[1];                                                                         \
-            u[2] = g[1];                                                                                \
-            return;                                                                                     \
-        }                                                                                               \
         if (n == 6) {                                                                                   \
             VEC p = DG_CA6 * (g[0] + DG_A6 * DG_A6 * g[2]), q = DG_CB6 * (g[0] + DG_B6 * DG_B6 * g[2]); \
             u[0] = p + DG_CA6 * DG_A6 * g[1];                                                           \
@@ -88,11 +75,6 @@ enum { DG_POINTS = 6, DG_TAPS = 3 };
     /* y = A' u */                                                                                      \
     DG_INLINE void name##_output(const int n, const VEC *u, VEC *y)                                     \
     {                                                                                                   \
-        if (n == 3) {                                                                                   \
-            y[0] = u[0] + u[1];                                                                         \
-            y[1] = u[1] + u[2];                                                                         \
-            return;                                                                                     \
-        }                                                                                               \
         const real a = n == 6 ? DG_A6 : DG_A, b = n == 6 ? DG_B6 : DG_B;                                \
         VEC p = u[0] + u[1], q = u[0] - u[1], r = u[2] + u[3], t = u[2] - u[3];                         \
         y[0] = n == 6 ? (p + r) + u[4] : p + r;                                                         \
@@ -103,12 +85,6 @@ enum { DG_POINTS = 6, DG_TAPS = 3 };
     /* z = A y */                                                                                       \
     DG_INLINE void name##_outputs_back(const int n, const VEC *y, VEC *z)                               \
     {                                                                                                   \
-        if (n == 3) {                                                                                   \
-            z[0] = y[0];                                                                                \
-            z[1] = y[0] + y[1];                                                                         \
-            z[2] = y[1];                                                                                \
-            return;                                                                                     \
-        }                                                                                               \
         const real a = n == 6 ? DG_A6 : DG_A, b = n == 6 ? DG_B6 : DG_B;                                \
         VEC e = y[0] + a * a * y[2], o = y[1] + a * a * y[3];                                           \
         VEC p = y[0] + b * b * y[2], q = y[1] + b * b * y[3];                                           \
@@ -122,11 +98,6 @@ enum { DG_POINTS = 6, DG_TAPS = 3 };
     /* g = G' u */                                                                                      \
     DG_INLINE void name##_taps_back(const int n, const VEC *u, VEC *g)                                  \
     {                                                                                                   \
-        if (n == 3) {                                                                                   \
-            g[0] = u[0] + u[1];                                                                         \
-            g[1] = u[1] + u[2];                                                                         \
-            return;                                                                                     \
-        }                                                                                               \
         if (n == 6) {                                                                                   \
             VEC p = DG_CA6 * (u[0] + u[1]), q = DG_CB6 * (u[2] + u[3]);                                 \
             g[0] = p + (q + DG_C6 * u[4]);                                                              \
@@ -191,12 +162,7 @@ static inline size_t dg_odd_lines(size_t reals)
     return ((reals + line - 1) / line | 1) * line;
 }
 
-/* Returns the points per axis for r taps and an H x W output. With two taps, selects the tile with fewer products. */
-static inline int dg_winograd_points(int r, int H, int W)
-{
-    if (r == 3) return 6;
-    int big = dg_ceil_div(H, 4) * dg_ceil_div(W, 4) * 25, small = dg_ceil_div(H, 2) * dg_ceil_div(W, 2) * 9;
-    return big <= small ? 5 : 3;
-}
+/* Returns the points per axis for r taps. */
+static inline int dg_winograd_points(int r) { return r == 3 ? 6 : 5; }
 
 #endif

@@ -68,15 +68,13 @@ static job plan(bool adjoint, const dg_conv_args *a)
     if (adjoint) {
         j.in = a->y, j.Hi = a->Ho, j.Wi = a->Wo, j.Ci = a->Co;
         j.out = a->x, j.Ho = a->H, j.Wo = a->W, j.Co = a->Ci;
-        j.n = dg_winograd_points(j.taps, dg_ceil_div(a->H, a->S), dg_ceil_div(a->W, a->S));
     } else {
         j.in = a->x, j.Hi = a->H, j.Wi = a->W, j.Ci = a->Ci;
         j.out = a->y, j.Ho = a->Ho, j.Wo = a->Wo, j.Co = a->Co;
-        j.n = dg_winograd_points(j.taps, a->Ho, a->Wo);
     }
     j.segments = adjoint ? 1 : squares;
     j.phases = adjoint ? squares : 1;
-    j.m = DG_TILE_OF(j.n);
+    j.n = dg_winograd_points(j.taps);
     j.points = j.n * j.n;
     j.ci = dg_ceil_div(j.Ci, DG_LANES) * DG_LANES;
     j.terms = j.segments * j.ci;
@@ -84,7 +82,7 @@ static job plan(bool adjoint, const dg_conv_args *a)
     j.lda = dg_odd_lines((size_t)j.terms);
     j.NR = j.Co <= DG_LANES ? DG_LANES : 2 * DG_LANES;
     j.blocks = dg_ceil_div(j.Co, j.NR);
-    j.stream = j.n > 3 && j.NR % DG_LINE == 0 &&
+    j.stream = j.NR % DG_LINE == 0 &&
                dg_streams(j.out, (size_t)j.N * (size_t)j.Ho * (size_t)j.Wo * (size_t)j.Co, (size_t)j.Co);
 
     const int all = j.N * most_tiles(&j);

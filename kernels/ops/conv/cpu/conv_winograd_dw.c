@@ -30,7 +30,7 @@ DG_MICRO(wide1, DG_MR, 1, ak, bk)
 
 typedef struct {
     const dg_conv_args *a;
-    int n, m, points, taps;
+    int n, points, taps;
     int rows_of_w;
     int NR, wide, blocks;
     int chunk, chunks;
@@ -56,15 +56,14 @@ static void plan_frequencies(job *j, int pieces)
 static job plan(const dg_conv_args *a)
 {
     job j = {.a = a, .taps = a->K / a->S};
-    j.n = dg_winograd_points(j.taps, a->Ho, a->Wo);
-    j.m = DG_TILE_OF(j.n);
+    j.n = dg_winograd_points(j.taps);
     j.points = j.n * j.n;
     j.NR = a->Ci <= DG_LANES ? DG_LANES : 2 * DG_LANES;
     j.chunk = dg_min(CHUNK, dg_ceil_div(a->Co, DG_LANES) * DG_LANES);
     j.chunks = dg_ceil_div(a->Co, j.chunk);
     j.rows_of_w = dg_ceil_div(a->Co, DG_MR) * DG_MR;
-    j.down = dg_ceil_div(a->Ho, j.m);
-    j.across = dg_ceil_div(a->Wo, j.m);
+    j.down = dg_ceil_div(a->Ho, DG_TILE);
+    j.across = dg_ceil_div(a->Wo, DG_TILE);
     int tiles = TILES / j.points;
     j.rows = dg_max(1, dg_min(j.down, tiles / j.across));
     j.bands = dg_ceil_div(j.down, j.rows);
@@ -104,24 +103,22 @@ static piece piece_of(const job *j, int p)
 
 DG_INLINE void transform_back(const int n, const real *const *from, ptrdiff_t c, real *to, size_t step)
 {
-    const int m = DG_TILE_OF(n);
     dg_vec t[4][DG_POINTS];
-    DG_UNROLL for (int i = 0; i < m; i++)
+    DG_UNROLL for (int i = 0; i < DG_TILE; i++)
     {
         dg_vec y[4];
-        DG_UNROLL for (int k = 0; k < m; k++) y[k] = *(const dg_vec *)(from[i * m + k] + c);
+        DG_UNROLL for (int k = 0; k < DG_TILE; k++) y[k] = *(const dg_vec *)(from[i * DG_TILE + k] + c);
         dg_wide_outputs_back(n, y, t[i]);
     }
     DG_UNROLL for (int s = 0; s < n; s++)
     {
         dg_vec y[4], z[DG_POINTS];
-        DG_UNROLL for (int i = 0; i < m; i++) y[i] = t[i][s];
+        DG_UNROLL for (int i = 0; i < DG_TILE; i++) y[i] = t[i][s];
         dg_wide_outputs_back(n, y, z);
         DG_UNROLL for (int r = 0; r < n; r++) * (dg_vec *)(to + (size_t)(r * n + s) * step) = z[r];
     }
 }
 
-DG_BY_VECTORS(back, transform_back, 3)
 DG_BY_VECTORS(back, transform_back, 5)
 DG_BY_VECTORS(back, transform_back, 6)
 
@@ -135,10 +132,10 @@ static void transform_x(const job *j, const piece *p, real *V, int block, int py
         const real *image = (const real *)a->x + i * size;
         const dg_winograd_image im = {image + c0, j->zeros, a->H, a->W, a->Ci};
         for (int t = 0; t < p->rows * j->across; t++, V += j->ldv) {
-            int ty = p->row0 + t / j->across, tx = t % j->across, y0 = ty * j->m * a->S + py - a->P;
+            int ty = p->row0 + t / j->across, tx = t % j->across, y0 = ty * DG_TILE * a->S + py - a->P;
             if (j->blocks == 1) dg_fetch(image + (ptrdiff_t)((ty + 1) * j->across + tx) * share, share, end);
             for (int px = 0; px < a->S; px++) {
-                int x0 = tx * j->m * a->S + px - a->P;
+                int x0 = tx * DG_TILE * a->S + px - a->P;
                 DG_CPU(dg_winograd_input)
                 (&im, j->n, y0, x0, a->S, dg_min(j->wide, a->Ci - c0), V + (size_t)(px * j->points) * j->v_step,
                  j->v_step);
@@ -150,24 +147,22 @@ static void transform_x(const job *j, const piece *p, real *V, int block, int py
 static void transform_y(const job *j, const piece *p, real *Z, int chunk)
 {
     const dg_conv_args *a = j->a;
-    int m = j->m, c0 = chunk * j->chunk;
+    int c0 = chunk * j->chunk;
     ptrdiff_t size = (ptrdiff_t)a->Ho * a->Wo * a->Co, share = size / (j->down * j->across);
     const real *end = (const real *)a->y + a->N * size;
     for (int i = p->n0; i < p->n0 + p->images; i++) {
         const real *image = (const real *)a->y + i * size + c0;
         for (int t = 0; t < p->rows * j->across; t++, Z += j->ldz) {
             if (j->chunks == 1) dg_fetch(image + (p->row0 * j->across + t + j->across) * share, share, end);
-            int y0 = (p->row0 + t / j->across) * m, x0 = t % j->across * m;
+            int y0 = (p->row0 + t / j->across) * DG_TILE, x0 = t % j->across * DG_TILE;
             const real *from[16];
-            for (int r = 0; r < m; r++)
-                for (int s = 0; s < m; s++) {
+            for (int r = 0; r < DG_TILE; r++)
+                for (int s = 0; s < DG_TILE; s++) {
                     bool in = y0 + r < a->Ho && x0 + s < a->Wo;
-                    from[r * m + s] = in ? image + ((ptrdiff_t)(y0 + r) * a->Wo + x0 + s) * a->Co : j->zeros;
+                    from[r * DG_TILE + s] = in ? image + ((ptrdiff_t)(y0 + r) * a->Wo + x0 + s) * a->Co : j->zeros;
                 }
-            dg_whole_and_rest(j->n == 6   ? back6
-                              : j->n == 5 ? back5
-                                          : back3,
-                              from, m * m, dg_min(j->chunk, a->Co - c0), Z, j->z_step);
+            dg_whole_and_rest(j->n == 6 ? back6 : back5, from, DG_TILE * DG_TILE, dg_min(j->chunk, a->Co - c0), Z,
+                              j->z_step);
         }
     }
 }
@@ -197,8 +192,7 @@ static __attribute__((noinline)) void add_taps(const job *j, const real *M, real
     for (int i = 0; i < rows; i++)
         for (int c = 0; c < j->NR; c += DG_LANES) {
             dg_vec g[4];
-            if (j->n == 5) transform_taps(5, M + i * j->NR + c, M_STEP, g);
-            else transform_taps(3, M + i * j->NR + c, M_STEP, g);
+            transform_taps(5, M + i * j->NR + c, M_STEP, g);
             for (int t = 0; t < 4; t++) {
                 size_t tap = (size_t)((t / 2 * S + py) * K + t % 2 * S + px);
                 dg_vec *to = (dg_vec *)(copy + ((size_t)i * (size_t)(K * K) + tap) * j->ldw + c);

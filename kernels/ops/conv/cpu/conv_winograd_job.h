@@ -4,8 +4,8 @@
 
 #include "kernels/ops/conv/cpu/conv_winograd.h"
 
-/* Along an axis, tile t reads inputs in_step * (m*t + r) + in_at for r < n. Tile t writes outputs out_step * (m*t + i)
- * + out_at for i < m. */
+/* Along an axis, tile t reads inputs in_step * (4*t + r) + in_at for r < n. Tile t writes outputs out_step * (4*t + i)
+ * + out_at for i < 4. */
 typedef struct {
     int in_at, in_step, out_at, out_step, tiles;
 } dg_winograd_axis;
@@ -15,7 +15,7 @@ typedef struct {
     real *out, *zeros;
     int N, Hi, Wi, Ci, Ho, Wo, Co, S, P;
     bool adjoint;
-    int n, m, points;
+    int n, points;
     int taps;
     int segments, phases; /* number of phases of the input, and of the output */
     int ci;
@@ -44,11 +44,11 @@ typedef struct {
 /* Returns the tiles along one axis, for output phase p (backward) or input phase p (forward). */
 static inline dg_winograd_axis dg_winograd_make_axis(const dg_winograd_job *j, int p, int outputs)
 {
-    if (!j->adjoint) return (dg_winograd_axis){p - j->P, j->S, 0, 1, dg_ceil_div(outputs, j->m)};
+    if (!j->adjoint) return (dg_winograd_axis){p - j->P, j->S, 0, 1, dg_ceil_div(outputs, DG_TILE)};
     int first = dg_ceil_div(dg_max(j->P - p, 0), j->S), end = (outputs - 1 + j->P - p) / j->S + 1;
     if (outputs - 1 + j->P - p < 0) end = first;
     return (dg_winograd_axis){first + 1 - j->taps, 1, j->S * first + p - j->P, j->S,
-                              dg_ceil_div(dg_max(end - first, 0), j->m)};
+                              dg_ceil_div(dg_max(end - first, 0), DG_TILE)};
 }
 
 static inline dg_winograd_grid dg_winograd_make_grid(const dg_winograd_job *j, int phase)

@@ -28,7 +28,6 @@ DG_INLINE void transform_input(const int n, const real *const *from, ptrdiff_t c
     }
 }
 
-DG_BY_VECTORS(input, transform_input, 3)
 DG_BY_VECTORS(input, transform_input, 5)
 DG_BY_VECTORS(input, transform_input, 6)
 
@@ -42,7 +41,7 @@ void DG_CPU(dg_winograd_input)(const dg_winograd_image *im, int n, int y0, int x
             bool in = iy >= 0 && iy < im->H && ix >= 0 && ix < im->W;
             from[r * n + s] = in ? im->image + ((ptrdiff_t)iy * im->W + ix) * im->C : im->zeros;
         }
-    dg_whole_and_rest(n == 6 ? input6 : n == 5 ? input5 : input3, from, n * n, channels, to, step);
+    dg_whole_and_rest(n == 6 ? input6 : input5, from, n * n, channels, to, step);
 }
 
 /* The input phases (segments) of a tile are transformed together, because they are interleaved in memory. */
@@ -55,7 +54,7 @@ void DG_CPU(dg_winograd_inputs)(const job *j, const piece *p, real *V, int phase
         const dg_winograd_image im = {image, j->zeros, j->Hi, j->Wi, j->Ci};
         int ty = t % g.tiles / g.x.tiles, tx = t % g.tiles % g.x.tiles;
         if (phase == 0) dg_fetch(image + ((ty + 1) * g.x.tiles + tx) * share, share, j->in + j->N * size);
-        int y0 = g.y.in_step * j->m * ty + g.y.in_at, x0 = g.x.in_step * j->m * tx + g.x.in_at;
+        int y0 = g.y.in_step * DG_TILE * ty + g.y.in_at, x0 = g.x.in_step * DG_TILE * tx + g.x.in_at;
         for (int s = 0; s < j->segments; s++) DG_CPU(dg_winograd_input)
         (&im, j->n, y0 + s / j->S, x0 + s % j->S, g.y.in_step, j->Ci, V + s * j->ci, j->v_step);
     }
@@ -63,29 +62,26 @@ void DG_CPU(dg_winograd_inputs)(const job *j, const piece *p, real *V, int phase
 
 DG_INLINE void transform_output(const int n, const real *from, size_t step, dg_vec *out)
 {
-    const int m = DG_TILE_OF(n);
     dg_vec t[4][DG_POINTS];
     DG_UNROLL for (int s = 0; s < n; s++)
     {
         dg_vec u[DG_POINTS], y[4];
         DG_UNROLL for (int r = 0; r < n; r++) u[r] = *(const dg_vec *)(from + (size_t)(r * n + s) * step);
         dg_wide_output(n, u, y);
-        DG_UNROLL for (int i = 0; i < m; i++) t[i][s] = y[i];
+        DG_UNROLL for (int i = 0; i < DG_TILE; i++) t[i][s] = y[i];
     }
-    DG_UNROLL for (int i = 0; i < m; i++) dg_wide_output(n, t[i], out + i * m);
+    DG_UNROLL for (int i = 0; i < DG_TILE; i++) dg_wide_output(n, t[i], out + i * DG_TILE);
 }
 
 #define OUTPUT(n)                                                                                           \
     static __attribute__((noinline)) void output##n(const real *from, size_t step, real *to, ptrdiff_t row, \
                                                     ptrdiff_t pixel)                                        \
     {                                                                                                       \
-        enum { m = DG_TILE_OF(n) };                                                                         \
-        dg_vec out[m * m];                                                                                  \
+        dg_vec out[DG_TILE * DG_TILE];                                                                      \
         transform_output(n, from, step, out);                                                               \
-        DG_UNROLL for (int i = 0; i < m; i++) DG_UNROLL for (int k = 0; k < m; k++) *                       \
-            (dg_vec *)(to + i * row + k * pixel) = out[i * m + k];                                          \
+        DG_UNROLL for (int i = 0; i < DG_TILE; i++) DG_UNROLL for (int k = 0; k < DG_TILE; k++) *           \
+            (dg_vec *)(to + i * row + k * pixel) = out[i * DG_TILE + k];                                    \
     }
-OUTPUT(3)
 OUTPUT(5)
 OUTPUT(6)
 
@@ -94,12 +90,12 @@ OUTPUT(6)
     static __attribute__((noinline)) void lines##n(const real *from, size_t step, real *to, ptrdiff_t row, \
                                                    ptrdiff_t pixel)                                        \
     {                                                                                                      \
-        enum { m = DG_TILE_OF(n), all = DG_LINE / DG_LANES };                                              \
-        dg_vec out[all][m * m];                                                                            \
+        enum { all = DG_LINE / DG_LANES };                                                                 \
+        dg_vec out[all][DG_TILE * DG_TILE];                                                                \
         for (int v = 0; v < all; v++) transform_output(n, from + v * DG_LANES, step, out[v]);              \
-        for (int i = 0; i < m; i++)                                                                        \
-            DG_UNROLL for (int k = 0; k < m; k++) DG_UNROLL for (int v = 0; v < all; v++)                  \
-                dg_stream(to + i * row + k * pixel + v * DG_LANES, out[v][i * m + k]);                     \
+        for (int i = 0; i < DG_TILE; i++)                                                                  \
+            DG_UNROLL for (int k = 0; k < DG_TILE; k++) DG_UNROLL for (int v = 0; v < all; v++)            \
+                dg_stream(to + i * row + k * pixel + v * DG_LANES, out[v][i * DG_TILE + k]);               \
     }
 OUTPUT_LINES(5)
 OUTPUT_LINES(6)
@@ -109,19 +105,18 @@ static __attribute__((noinline)) void output_clipped(const job *j, const real *f
 {
     dg_vec out[16];
     if (j->n == 6) transform_output(6, from, j->m_step, out);
-    else if (j->n == 5) transform_output(5, from, j->m_step, out);
-    else transform_output(3, from, j->m_step, out);
+    else transform_output(5, from, j->m_step, out);
     for (int i = 0; i < high; i++)
         for (int k = 0; k < wide; k++)
-            memcpy(to + i * row + k * pixel, &out[i * j->m + k], (size_t)channels * sizeof(real));
+            memcpy(to + i * row + k * pixel, &out[i * DG_TILE + k], (size_t)channels * sizeof(real));
 }
 
 static void output_tile(const job *j, const grid *g, const real *M, int block, int n, int oy, int ox)
 {
     ptrdiff_t row = (ptrdiff_t)g->y.out_step * j->Wo * j->Co, pixel = (ptrdiff_t)g->x.out_step * j->Co;
-    int high = dg_min(j->m, dg_ceil_div(j->Ho - oy, g->y.out_step));
-    int wide = dg_min(j->m, dg_ceil_div(j->Wo - ox, g->x.out_step));
-    if (j->stream && high == j->m && wide == j->m && (block + 1) * j->NR <= j->Co) {
+    int high = dg_min(DG_TILE, dg_ceil_div(j->Ho - oy, g->y.out_step));
+    int wide = dg_min(DG_TILE, dg_ceil_div(j->Wo - ox, g->x.out_step));
+    if (j->stream && high == DG_TILE && wide == DG_TILE && (block + 1) * j->NR <= j->Co) {
         real *to = j->out + (((ptrdiff_t)n * j->Ho + oy) * j->Wo + ox) * j->Co + block * j->NR;
         for (int c = 0; c < j->NR; c += DG_LINE) (j->n == 6 ? lines6 : lines5)(M + c, j->m_step, to + c, row, pixel);
         return;
@@ -130,9 +125,9 @@ static void output_tile(const job *j, const grid *g, const real *M, int block, i
         int c0 = block * j->NR + c, channels = dg_min(DG_LANES, j->Co - c0);
         if (channels <= 0) break;
         real *to = j->out + (((ptrdiff_t)n * j->Ho + oy) * j->Wo + ox) * j->Co + c0;
-        if (high < j->m || wide < j->m || channels < DG_LANES)
+        if (high < DG_TILE || wide < DG_TILE || channels < DG_LANES)
             output_clipped(j, M + c, to, row, pixel, high, wide, channels);
-        else (j->n == 6 ? output6 : j->n == 5 ? output5 : output3)(M + c, j->m_step, to, row, pixel);
+        else (j->n == 6 ? output6 : output5)(M + c, j->m_step, to, row, pixel);
     }
 }
 
@@ -141,7 +136,7 @@ void DG_CPU(dg_winograd_outputs)(const job *j, const piece *p, const real *M, in
     const grid g = dg_winograd_make_grid(j, phase);
     for (int t = p->first; t < p->first + p->count; t++, M += j->NR) {
         int ty = t % g.tiles / g.x.tiles, tx = t % g.tiles % g.x.tiles;
-        output_tile(j, &g, M, block, t / g.tiles, g.y.out_step * j->m * ty + g.y.out_at,
-                    g.x.out_step * j->m * tx + g.x.out_at);
+        output_tile(j, &g, M, block, t / g.tiles, g.y.out_step * DG_TILE * ty + g.y.out_at,
+                    g.x.out_step * DG_TILE * tx + g.x.out_at);
     }
 }

@@ -26,8 +26,7 @@ DG_INLINE void transform_taps(const int n, const dg_square_row *g, real *to, siz
 static void taps(const job *j, const dg_square_row *g, real *to, size_t step)
 {
     if (j->n == 6) transform_taps(6, g, to, step);
-    else if (j->n == 5) transform_taps(5, g, to, step);
-    else transform_taps(3, g, to, step);
+    else transform_taps(5, g, to, step);
 }
 
 static dg_square_row load_some(const real *from, int n)
