@@ -32,7 +32,9 @@ static bool suits_winograd(dg_op_kind kind, const dg_conv_args *a)
 /* 4x4 kernels (first and last layers of GANs) use the direct variant, so that older checkpoints give equal results. */
 static bool suits_gemm(const dg_conv_args *a) { return a->K != 4; }
 
-const dg_variant *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_args *a, const dg_variant *asked)
+/* If `asked` is NULL, returns the variant that suits the shape. If no kernel of the variant `asked` supports the shape,
+ * returns NULL. */
+static const dg_variant *variant_for(dg_op_kind kind, const dg_conv_args *a, const dg_variant *asked)
 {
     const dg_variant *direct = &dg_conv_variant_direct, *winograd = &dg_conv_variant_winograd,
                      *gemm = &dg_conv_variant_gemm;
@@ -44,46 +46,25 @@ const dg_variant *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_arg
 /* If the requested variant does not support the shape, the op keeps the direct variant, which supports every shape. */
 void DG_CPU(dg_cpu_choose_conv)(dg_op *op, const dg_variant *asked)
 {
-    const dg_variant *variant = DG_CPU(dg_cpu_conv_variant)(op->kind, &op->u.conv, asked);
+    const dg_variant *variant = variant_for(op->kind, &op->u.conv, asked);
     if (variant) op->tune.variant = variant;
     if (asked) op->tune.why = variant ? "--conv" : "--conv: the chosen algorithm does not support this shape";
 }
 
-static bool winograd(const dg_tune *tune) { return tune && tune->variant == &dg_conv_variant_winograd; }
-static bool gemm(const dg_tune *tune) { return tune && tune->variant == &dg_conv_variant_gemm; }
-
-size_t DG_CPU(dg_cpu_conv_scratch)(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune)
+static size_t call(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, bool run)
 {
-    if (gemm(tune)) return DG_CPU(dg_conv_gemm_scratch)(kind, a);
-    if (winograd(tune))
-        return kind == DG_OP_conv_dw ? DG_CPU(dg_conv_winograd_dw_scratch)(a)
-                                     : DG_CPU(dg_conv_winograd_scratch)(kind == DG_OP_conv_dx, a);
-    return kind == DG_OP_conv_dw ? DG_CPU(dg_conv_dw_scratch)(a)
-                                 : DG_CPU(dg_conv_direct_scratch)(kind == DG_OP_conv_dx, a);
+    const dg_variant *variant = tune ? tune->variant : NULL;
+    const bool dw = kind == DG_OP_conv_dw;
+    if (variant == &dg_conv_variant_gemm) return DG_CPU(dg_conv_gemm)(kind, a, run);
+    if (variant == &dg_conv_variant_winograd)
+        return dw ? DG_CPU(dg_conv_winograd_dw)(a, run) : DG_CPU(dg_conv_winograd)(kind, a, run);
+    return dw ? DG_CPU(dg_conv_dw_direct)(a, run) : DG_CPU(dg_conv_direct)(kind, a, run);
 }
 
-size_t DG_CPU(dg_cpu_scratch_conv)(const dg_op *op)
-{
-    return DG_CPU(dg_cpu_conv_scratch)(op->kind, &op->u.conv, &op->tune);
-}
+size_t DG_CPU(dg_cpu_scratch_conv)(const dg_op *op) { return call(op->kind, &op->u.conv, &op->tune, false); }
 
-void DG_CPU(dg_cpu_conv_fwd)(const dg_conv_args *a, const dg_tune *tune)
-{
-    if (gemm(tune)) DG_CPU(dg_conv_gemm)(DG_OP_conv_fwd, a);
-    else if (winograd(tune)) DG_CPU(dg_conv_winograd)(false, a);
-    else DG_CPU(dg_conv_direct)(false, a);
-}
+void DG_CPU(dg_cpu_conv_fwd)(const dg_conv_args *a, const dg_tune *tune) { call(DG_OP_conv_fwd, a, tune, true); }
 
-void DG_CPU(dg_cpu_conv_dx)(const dg_conv_args *a, const dg_tune *tune)
-{
-    if (gemm(tune)) DG_CPU(dg_conv_gemm)(DG_OP_conv_dx, a);
-    else if (winograd(tune)) DG_CPU(dg_conv_winograd)(true, a);
-    else DG_CPU(dg_conv_direct)(true, a);
-}
+void DG_CPU(dg_cpu_conv_dx)(const dg_conv_args *a, const dg_tune *tune) { call(DG_OP_conv_dx, a, tune, true); }
 
-void DG_CPU(dg_cpu_conv_dw)(const dg_conv_args *a, const dg_tune *tune)
-{
-    if (gemm(tune)) DG_CPU(dg_conv_gemm)(DG_OP_conv_dw, a);
-    else if (winograd(tune)) DG_CPU(dg_conv_winograd_dw)(a);
-    else DG_CPU(dg_conv_dw_direct)(a);
-}
+void DG_CPU(dg_cpu_conv_dw)(const dg_conv_args *a, const dg_tune *tune) { call(DG_OP_conv_dw, a, tune, true); }

@@ -319,23 +319,13 @@ static size_t carve(const job *j, void *scratch, real **panel, real **packs)
     return c.used;
 }
 
-size_t DG_CPU(dg_conv_direct_scratch)(bool adjoint, const dg_conv_args *a)
+size_t DG_CPU(dg_conv_direct)(dg_op_kind kind, const dg_conv_args *a, bool run)
 {
-    if (!adjoint && DG_CPU(dg_conv_fwd_is_thin)(a)) return DG_CPU(dg_conv_fwd_thin_scratch)(a);
-    job j = plan(adjoint, a);
+    if (kind == DG_OP_conv_fwd && DG_CPU(dg_conv_fwd_is_thin)(a)) return DG_CPU(dg_conv_fwd_thin)(a, run);
+    job j = plan(kind == DG_OP_conv_dx, a);
     real *panel, *packs;
-    return carve(&j, NULL, &panel, &packs);
-}
-
-void DG_CPU(dg_conv_direct)(bool adjoint, const dg_conv_args *a)
-{
-    if (!adjoint && DG_CPU(dg_conv_fwd_is_thin)(a)) {
-        DG_CPU(dg_conv_fwd_thin)(a);
-        return;
-    }
-    job j = plan(adjoint, a);
-    real *panel, *packs;
-    carve(&j, a->scratch, &panel, &packs);
+    const size_t bytes = carve(&j, run ? a->scratch : NULL, &panel, &packs);
+    if (!run) return bytes;
     int team = dg_conv_team(a, j.team);
     /* More parts balance the work better, but each part packs the input again. No sum is divided among parts, so
      * results do not depend on the number of threads. */
@@ -351,4 +341,5 @@ void DG_CPU(dg_conv_direct)(bool adjoint, const dg_conv_args *a)
                 for (int part = 0; part < parts; part++)
                     unit(&j, panel, pack, set, band, part * j.blocks / parts, (part + 1) * j.blocks / parts);
     }
+    return bytes;
 }

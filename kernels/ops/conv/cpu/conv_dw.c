@@ -212,23 +212,13 @@ static size_t carve(const job *j, void *scratch, real **copies, real **xs, real 
     return c.used;
 }
 
-size_t DG_CPU(dg_conv_dw_scratch)(const dg_conv_args *a)
+size_t DG_CPU(dg_conv_dw_direct)(const dg_conv_args *a, bool run)
 {
-    if (DG_CPU(dg_conv_dw_is_thin)(a)) return DG_CPU(dg_conv_dw_thin_scratch)(a);
+    if (DG_CPU(dg_conv_dw_is_thin)(a)) return DG_CPU(dg_conv_dw_thin)(a, run);
     job j = plan(a);
     real *copies, *xs, *ys;
-    return carve(&j, NULL, &copies, &xs, &ys);
-}
-
-void DG_CPU(dg_conv_dw_direct)(const dg_conv_args *a)
-{
-    if (DG_CPU(dg_conv_dw_is_thin)(a)) {
-        DG_CPU(dg_conv_dw_thin)(a);
-        return;
-    }
-    job j = plan(a);
-    real *copies, *xs, *ys;
-    carve(&j, a->scratch, &copies, &xs, &ys);
+    const size_t bytes = carve(&j, run ? a->scratch : NULL, &copies, &xs, &ys);
+    if (!run) return bytes;
 #pragma omp parallel num_threads(dg_conv_team(a, j.team))
     {
         real *x = xs + (size_t)omp_get_thread_num() * j.x_count, *y = ys + (size_t)omp_get_thread_num() * j.y_count;
@@ -238,4 +228,5 @@ void DG_CPU(dg_conv_dw_direct)(const dg_conv_args *a)
         for (int tap = 0; tap < a->K * a->K; tap++)
             for (int b = 0; b < j.co_blocks; b++) finish(&j, copies, tap, b);
     }
+    return bytes;
 }

@@ -157,18 +157,12 @@ static size_t carve(const job *j, void *scratch, real **copies, real **xs, real 
     return c.used;
 }
 
-size_t DG_CPU(dg_conv_dw_thin_scratch)(const dg_conv_args *a)
+size_t DG_CPU(dg_conv_dw_thin)(const dg_conv_args *a, bool run)
 {
     job j = plan(a);
     real *copies, *xs, *ys;
-    return carve(&j, NULL, &copies, &xs, &ys);
-}
-
-void DG_CPU(dg_conv_dw_thin)(const dg_conv_args *a)
-{
-    job j = plan(a);
-    real *copies, *xs, *ys;
-    carve(&j, a->scratch, &copies, &xs, &ys);
+    const size_t bytes = carve(&j, run ? a->scratch : NULL, &copies, &xs, &ys);
+    if (!run) return bytes;
 #pragma omp parallel num_threads(dg_conv_team(a, j.team))
     {
         size_t t = (size_t)omp_get_thread_num();
@@ -178,4 +172,5 @@ void DG_CPU(dg_conv_dw_thin)(const dg_conv_args *a)
 #pragma omp for schedule(static)
         for (int ky = 0; ky < a->K; ky++) finish(&j, copies, ky);
     }
+    return bytes;
 }

@@ -129,19 +129,13 @@ static size_t carve(const job *j, void *scratch, real **panel, real **copies)
     return c.used;
 }
 
-size_t DG_CPU(dg_conv_fwd_thin_scratch)(const dg_conv_args *a)
-{
-    const job j = plan(a);
-    real *panel, *copies;
-    return carve(&j, NULL, &panel, &copies);
-}
-
-void DG_CPU(dg_conv_fwd_thin)(const dg_conv_args *a)
+size_t DG_CPU(dg_conv_fwd_thin)(const dg_conv_args *a, bool run)
 {
     const job j = plan(a);
     const ptrdiff_t terms = (ptrdiff_t)a->K * a->K * a->Ci;
     real *panel, *copies;
-    carve(&j, a->scratch, &panel, &copies);
+    const size_t bytes = carve(&j, run ? a->scratch : NULL, &panel, &copies);
+    if (!run) return bytes;
     for (int b = 0; b < j.blocks; b++)
         dg_interleave(panel + b * terms * j.NR, j.NR, (const real *)a->w + b * j.NR * terms, terms,
                       dg_min(j.NR, a->Co - b * j.NR), terms);
@@ -149,4 +143,5 @@ void DG_CPU(dg_conv_fwd_thin)(const dg_conv_args *a)
     for (int n = 0; n < a->N; n++)
         for (int band = 0; band < j.bands; band++)
             unit(&j, panel, copies + (size_t)omp_get_thread_num() * j.x_count, n, band);
+    return bytes;
 }

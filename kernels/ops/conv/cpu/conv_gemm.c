@@ -233,23 +233,16 @@ bool DG_CPU(dg_conv_gemm_takes)(const dg_conv_args *a)
     return a->P == 0 && (dense || pixel);
 }
 
-size_t DG_CPU(dg_conv_gemm_scratch)(dg_op_kind kind, const dg_conv_args *a)
-{
-    if (DG_CPU(dg_conv_is_dense)(kind, a)) return 0;
-    const job j = plan(kind, a);
-    real *copies, *packs;
-    return carve(&j, NULL, &copies, &packs);
-}
-
-void DG_CPU(dg_conv_gemm)(dg_op_kind kind, const dg_conv_args *a)
+size_t DG_CPU(dg_conv_gemm)(dg_op_kind kind, const dg_conv_args *a, bool run)
 {
     if (DG_CPU(dg_conv_is_dense)(kind, a)) {
-        DG_CPU(dg_conv_dense)(a);
-        return;
+        if (run) DG_CPU(dg_conv_dense)(a);
+        return 0;
     }
     const job j = plan(kind, a);
     real *copies, *packs;
-    carve(&j, a->scratch, &copies, &packs);
+    const size_t bytes = carve(&j, run ? a->scratch : NULL, &copies, &packs);
+    if (!run) return bytes;
 #pragma omp parallel num_threads(dg_conv_team(a, j.team))
     {
         real *pack = packs + (j.shared ? 0 : (size_t)omp_get_thread_num() * j.pack_count);
@@ -275,4 +268,5 @@ void DG_CPU(dg_conv_gemm)(dg_op_kind kind, const dg_conv_args *a)
             }
         }
     }
+    return bytes;
 }

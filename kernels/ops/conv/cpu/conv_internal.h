@@ -1,5 +1,5 @@
-/* Functions of the CPU convolution variants. A function ..._scratch returns the bytes of scratch memory that a shape
- * needs. */
+/* Functions of the CPU convolution variants. Those with an argument `run` return the bytes of scratch memory that the
+ * shape needs, and compute the op if `run` is set. */
 #ifndef DG_CONV_INTERNAL_H
 #define DG_CONV_INTERNAL_H
 
@@ -11,30 +11,21 @@
 
 enum { DG_TEAM = 32 };
 
-size_t DG_CPU(dg_conv_direct_scratch)(bool adjoint, const dg_conv_args *a);
-void DG_CPU(dg_conv_direct)(bool adjoint, const dg_conv_args *a);
+size_t DG_CPU(dg_conv_direct)(dg_op_kind kind, const dg_conv_args *a, bool run);
+size_t DG_CPU(dg_conv_dw_direct)(const dg_conv_args *a, bool run);
 
-/* Forward pass for few input channels (thin), called by conv_direct.c. */
+/* For few input channels (thin); called by the functions of variant direct. */
 bool DG_CPU(dg_conv_fwd_is_thin)(const dg_conv_args *a);
-size_t DG_CPU(dg_conv_fwd_thin_scratch)(const dg_conv_args *a);
-void DG_CPU(dg_conv_fwd_thin)(const dg_conv_args *a);
-
-size_t DG_CPU(dg_conv_dw_scratch)(const dg_conv_args *a);
-void DG_CPU(dg_conv_dw_direct)(const dg_conv_args *a);
-
+size_t DG_CPU(dg_conv_fwd_thin)(const dg_conv_args *a, bool run);
 bool DG_CPU(dg_conv_dw_is_thin)(const dg_conv_args *a);
-size_t DG_CPU(dg_conv_dw_thin_scratch)(const dg_conv_args *a);
-void DG_CPU(dg_conv_dw_thin)(const dg_conv_args *a);
+size_t DG_CPU(dg_conv_dw_thin)(const dg_conv_args *a, bool run);
 
 /* The functions of variant winograd require K = 2S, or K = 3 and S = 1. */
-size_t DG_CPU(dg_conv_winograd_scratch)(bool adjoint, const dg_conv_args *a);
-void DG_CPU(dg_conv_winograd)(bool adjoint, const dg_conv_args *a);
-size_t DG_CPU(dg_conv_winograd_dw_scratch)(const dg_conv_args *a);
-void DG_CPU(dg_conv_winograd_dw)(const dg_conv_args *a);
+size_t DG_CPU(dg_conv_winograd)(dg_op_kind kind, const dg_conv_args *a, bool run);
+size_t DG_CPU(dg_conv_winograd_dw)(const dg_conv_args *a, bool run);
 
 bool DG_CPU(dg_conv_gemm_takes)(const dg_conv_args *a);
-size_t DG_CPU(dg_conv_gemm_scratch)(dg_op_kind kind, const dg_conv_args *a);
-void DG_CPU(dg_conv_gemm)(dg_op_kind kind, const dg_conv_args *a);
+size_t DG_CPU(dg_conv_gemm)(dg_op_kind kind, const dg_conv_args *a, bool run);
 
 /* Forward pass of dense layers with few rows, without scratch memory. */
 bool DG_CPU(dg_conv_is_dense)(dg_op_kind kind, const dg_conv_args *a);

@@ -157,18 +157,12 @@ static size_t carve(job *j, void *scratch, real **U, real **V, real **M)
     return c.used;
 }
 
-size_t DG_CPU(dg_conv_winograd_scratch)(bool adjoint, const dg_conv_args *a)
+size_t DG_CPU(dg_conv_winograd)(dg_op_kind kind, const dg_conv_args *a, bool run)
 {
-    job j = plan(adjoint, a);
-    real *U, *V, *M;
-    return carve(&j, NULL, &U, &V, &M);
-}
-
-void DG_CPU(dg_conv_winograd)(bool adjoint, const dg_conv_args *a)
-{
-    job j = plan(adjoint, a);
+    job j = plan(kind == DG_OP_conv_dx, a);
     real *Us, *Vs, *Ms;
-    carve(&j, a->scratch, &Us, &Vs, &Ms);
+    const size_t bytes = carve(&j, run ? a->scratch : NULL, &Us, &Vs, &Ms);
+    if (!run) return bytes;
     memset(j.zeros, 0, (size_t)j.ci * sizeof(real));
     int team = dg_conv_team(a, j.team);
     int parts = team == 1 ? 1 : dg_max(1, dg_min(j.blocks, dg_ceil_div(2 * team, j.pieces)));
@@ -197,4 +191,5 @@ void DG_CPU(dg_conv_winograd)(bool adjoint, const dg_conv_args *a)
         }
         dg_streamed();
     }
+    return bytes;
 }

@@ -299,18 +299,12 @@ static size_t carve(job *j, void *scratch, real **V, real **Z)
     return c.used;
 }
 
-size_t DG_CPU(dg_conv_winograd_dw_scratch)(const dg_conv_args *a)
-{
-    job j = plan(a);
-    real *V, *Z;
-    return carve(&j, NULL, &V, &Z);
-}
-
-void DG_CPU(dg_conv_winograd_dw)(const dg_conv_args *a)
+size_t DG_CPU(dg_conv_winograd_dw)(const dg_conv_args *a, bool run)
 {
     job j = plan(a);
     real *Vs, *Zs;
-    carve(&j, a->scratch, &Vs, &Zs);
+    const size_t bytes = carve(&j, run ? a->scratch : NULL, &Vs, &Zs);
+    if (!run) return bytes;
     memset(j.zeros, 0, (size_t)dg_max(j.wide, j.chunk) * sizeof(real));
 #pragma omp parallel num_threads(dg_conv_team(a, j.team))
     {
@@ -321,4 +315,5 @@ void DG_CPU(dg_conv_winograd_dw)(const dg_conv_args *a)
 #pragma omp for schedule(static)
         for (int co = 0; co < a->Co; co++) (j.taps == 3 ? finish_frequencies : finish_taps)(&j, co);
     }
+    return bytes;
 }
