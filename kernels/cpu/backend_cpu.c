@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/limits.h"
 #include "core/base/team.h"
+#include "core/tune/conv_tiles.h"
 #include "kernels/ops/ops.h"
 
 #include <omp.h>
@@ -138,7 +139,7 @@ static const char *cpu_refuses(dg_backend *b, dg_op *op)
 {
     const cpu *c = (cpu *)b;
     op->tune = (dg_tune){.variant = dg_op_info_of(op->kind)->variants[0], .why = "default"};
-    c->table->choose[op->kind](op, c->conv);
+    if (dg_is_conv(op->kind)) c->table->choose_conv(op, c->conv);
     return NULL;
 }
 

@@ -28,7 +28,7 @@ typedef struct {
     DG_OPS(X)
 #undef X
     size_t (*scratch[DG_OP_KINDS])(const dg_op *op);
-    void (*choose[DG_OP_KINDS])(dg_op *op, const dg_variant *asked);
+    void (*choose_conv)(dg_op *op, const dg_variant *asked);
 
     /* Functions that `dcgan bench` measures. `fma` runs in the calling thread and returns the number of operations.
      * `triad` computes out = left + right / 2 in all threads. `read` returns the sum of `in` and runs in all threads.
@@ -53,15 +53,12 @@ double DG_CPU(dg_cpu_fma)(int64_t loops, double *sink);
 void DG_CPU(dg_cpu_triad)(void *out, const void *left, const void *right, int64_t n);
 double DG_CPU(dg_cpu_read)(const void *in, int64_t n);
 
-#define FAMILY(cpu)                                       \
-    size_t DG_CPU(dg_cpu_scratch_##cpu)(const dg_op *op); \
-    void DG_CPU(dg_cpu_choose_##cpu)(dg_op * op, const dg_variant *asked);
-FAMILY(conv)
-FAMILY(group)
-FAMILY(norm)
-FAMILY(bias)
-FAMILY(plain)
-#undef FAMILY
+void DG_CPU(dg_cpu_choose_conv)(dg_op *op, const dg_variant *asked);
+size_t DG_CPU(dg_cpu_scratch_conv)(const dg_op *op);
+size_t DG_CPU(dg_cpu_scratch_group)(const dg_op *op);
+size_t DG_CPU(dg_cpu_scratch_norm)(const dg_op *op);
+size_t DG_CPU(dg_cpu_scratch_bias)(const dg_op *op);
+size_t DG_CPU(dg_cpu_scratch_plain)(const dg_op *op);
 #endif
 
 #endif

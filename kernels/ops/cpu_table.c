@@ -7,16 +7,14 @@ size_t DG_CPU(dg_cpu_scratch_plain)(const dg_op *op)
     return 0;
 }
 
-void DG_CPU(dg_cpu_choose_plain)(dg_op *op, const dg_variant *asked) { (void)op, (void)asked; }
-
 extern const dg_cpu_table DG_CPU(dg_cpu_kernels);
 const dg_cpu_table DG_CPU(dg_cpu_kernels) = {
-#define X(kind, member, cpu)                                                              \
-    .kind = DG_CPU(dg_cpu_##kind), .scratch[DG_OP_##kind] = DG_CPU(dg_cpu_scratch_##cpu), \
-    .choose[DG_OP_##kind] = DG_CPU(dg_cpu_choose_##cpu),
+#define X(kind, member, cpu) \
+    .kind = DG_CPU(dg_cpu_##kind), .scratch[DG_OP_##kind] = DG_CPU(dg_cpu_scratch_##cpu),
     DG_OPS(X)
 #undef X
-        .fma = DG_CPU(dg_cpu_fma),
+        .choose_conv = DG_CPU(dg_cpu_choose_conv),
+    .fma = DG_CPU(dg_cpu_fma),
     .triad = DG_CPU(dg_cpu_triad),
     .read = DG_CPU(dg_cpu_read),
 };

@@ -15,8 +15,6 @@ size_t DG_CPU(dg_cpu_scratch_bias)(const dg_op *op)
     return (size_t)s.chunks * (size_t)s.C * sizeof(double);
 }
 
-void DG_CPU(dg_cpu_choose_bias)(dg_op *op, const dg_variant *asked) { (void)op, (void)asked; }
-
 INLINE void apply(const dg_act act, real *y, const real *x, const real *bias, real factor, int64_t stride, int n,
                   const int many)
 {

@@ -16,8 +16,6 @@ size_t DG_CPU(dg_cpu_scratch_group)(const dg_op *op)
     return op->kind == DG_OP_group_dw ? weights * (size_t)pieces_of(a) : weights;
 }
 
-void DG_CPU(dg_cpu_choose_group)(dg_op *op, const dg_variant *asked) { (void)op, (void)asked; }
-
 /* Input and result of a direction. `all`: channels; `each`: channels per group. */
 typedef struct {
     const real *in;

@@ -13,8 +13,6 @@ size_t DG_CPU(dg_cpu_scratch_norm)(const dg_op *op)
     return ((size_t)s.groups * (size_t)s.chunks + finals) * 2 * (size_t)s.C * sizeof(double);
 }
 
-void DG_CPU(dg_cpu_choose_norm)(dg_op *op, const dg_variant *asked) { (void)op, (void)asked; }
-
 INLINE void add_sums(real *restrict sum, const real *x, int64_t stride, int n, const int many)
 {
 #pragma omp simd

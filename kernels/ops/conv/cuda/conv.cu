@@ -146,20 +146,12 @@ template <class real> static void conv(dg_op_kind kind, const dg_conv_args *a, c
     }
 }
 
-template <class real> void dg_cuda_conv_fwd(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
-{
-    conv<real>(DG_OP_conv_fwd, a, tune, stream);
-}
-DG_INSTANTIATE(conv_fwd, conv)
-
-template <class real> void dg_cuda_conv_dx(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
-{
-    conv<real>(DG_OP_conv_dx, a, tune, stream);
-}
-DG_INSTANTIATE(conv_dx, conv)
-
-template <class real> void dg_cuda_conv_dw(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
-{
-    conv<real>(DG_OP_conv_dw, a, tune, stream);
-}
-DG_INSTANTIATE(conv_dw, conv)
+#define CONV(name)                                                                                             \
+    template <class real> void dg_cuda_##name(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream) \
+    {                                                                                                          \
+        conv<real>(DG_OP_##name, a, tune, stream);                                                             \
+    }                                                                                                          \
+    DG_INSTANTIATE(name, conv)
+CONV(conv_fwd)
+CONV(conv_dx)
+CONV(conv_dw)
