@@ -46,7 +46,10 @@ struct dg_machine;
 dg_err dg_cpu_measure(struct dg_backend *b, const dg_cpu_table *table, struct dg_machine *m, int rounds);
 
 #ifdef DG_FP
-#define X(kind, member, cpu) void DG_CPU(dg_cpu_##kind)(const dg_##member##_args *a, const dg_tune *tune);
+/* The head of the function that computes an op. */
+#define DG_CPU_OP(kind, member) \
+    void DG_CPU(dg_cpu_##kind)(const dg_##member##_args *a, __attribute__((unused)) const dg_tune *tune)
+#define X(kind, member, cpu) DG_CPU_OP(kind, member);
 DG_OPS(X)
 #undef X
 double DG_CPU(dg_cpu_fma)(int64_t loops, double *sink);

@@ -9,8 +9,7 @@ size_t DG_CPU(dg_cpu_scratch_plain)(const dg_op *op)
 
 extern const dg_cpu_table DG_CPU(dg_cpu_kernels);
 const dg_cpu_table DG_CPU(dg_cpu_kernels) = {
-#define X(kind, member, cpu) \
-    .kind = DG_CPU(dg_cpu_##kind), .scratch[DG_OP_##kind] = DG_CPU(dg_cpu_scratch_##cpu),
+#define X(kind, member, cpu) .kind = DG_CPU(dg_cpu_##kind), .scratch[DG_OP_##kind] = DG_CPU(dg_cpu_scratch_##cpu),
     DG_OPS(X)
 #undef X
         .choose_conv = DG_CPU(dg_cpu_choose_conv),

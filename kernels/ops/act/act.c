@@ -13,9 +13,8 @@ INLINE void apply(const dg_act act, real *y, const real *x, int n, real factor)
     for (int i = 0; i < n; i++) y[i] = act_of(act, x[i], factor);
 }
 
-void DG_CPU(dg_cpu_act)(const dg_act_args *a, const dg_tune *tune)
+DG_CPU_OP(act, act)
 {
-    (void)tune;
     const real *x = a->x, factor = (real)dg_act_factor(a->act, a->slope);
     real *y = a->y;
 #pragma omp parallel for schedule(static) if (a->n > MANY)
@@ -28,9 +27,8 @@ INLINE void apply_gradient(const dg_act act, real *dx, const real *dy, const rea
     for (int i = 0; i < n; i++) dx[i] = act_dx_of(act, dy[i], y[i], factor);
 }
 
-void DG_CPU(dg_cpu_act_dx)(const dg_act_args *a, const dg_tune *tune)
+DG_CPU_OP(act_dx, act)
 {
-    (void)tune;
     const real *dy = a->dy, *y = a->y, factor = (real)dg_act_factor(a->act, a->slope);
     real *dx = a->dx;
 #pragma omp parallel for schedule(static) if (a->n > MANY)
@@ -44,9 +42,8 @@ INLINE void apply_to_sum(const dg_act act, real *y, const real *a, const real *b
     for (int i = 0; i < n; i++) y[i] = act_of(act, a[i] + b[i], factor);
 }
 
-void DG_CPU(dg_cpu_add)(const dg_add_args *a, const dg_tune *tune)
+DG_CPU_OP(add, add)
 {
-    (void)tune;
     const real *left = a->a, *right = a->b, factor = (real)dg_act_factor(a->act, a->slope);
     real *y = a->y;
 #pragma omp parallel for schedule(static) if (a->n > MANY)

@@ -1,9 +1,8 @@
 /* Adam over the flat weights of one network, bound by memory (seven values per weight). */
 #include "kernels/ops/update/sweep.h"
 
-void DG_CPU(dg_cpu_adam)(const dg_adam_args *a, const dg_tune *tune)
+DG_CPU_OP(adam, adam)
 {
-    (void)tune;
     const double t = (double)(a->state->step + 1), beta2 = a->state->beta2;
     const real rate = (real)(a->state->lr[a->net] / (1 - pow(a->beta1, t)));
     const real unbias = (real)(1 / sqrt(1 - pow(beta2, t))), eps = (real)a->eps;

@@ -44,14 +44,6 @@ static void sweep(void *out, const void *in, const dg_augment_args *a, bool back
     }
 }
 
-void DG_CPU(dg_cpu_augment)(const dg_augment_args *a, const dg_tune *tune)
-{
-    (void)tune;
-    sweep(a->y, a->x, a, false);
-}
+DG_CPU_OP(augment, augment) { sweep(a->y, a->x, a, false); }
 
-void DG_CPU(dg_cpu_augment_dx)(const dg_augment_args *a, const dg_tune *tune)
-{
-    (void)tune;
-    sweep(a->dx, a->dy, a, true);
-}
+DG_CPU_OP(augment_dx, augment) { sweep(a->dx, a->dy, a, true); }

@@ -70,16 +70,14 @@ static __global__ void __launch_bounds__(THREADS) augment_kernel(const dg_augmen
     }
 }
 
-template <class real> void dg_cuda_augment(const dg_augment_args *a, const dg_tune *tune, cudaStream_t stream)
+template <class real> void dg_cuda_augment(const dg_augment_args *a, const dg_tune *, cudaStream_t stream)
 {
-    (void)tune;
     KLAUNCH(augment_kernel<real>, dim3((unsigned)a->N), dim3(THREADS), 0, stream, *a, false);
 }
 DG_INSTANTIATE(augment, augment)
 
-template <class real> void dg_cuda_augment_dx(const dg_augment_args *a, const dg_tune *tune, cudaStream_t stream)
+template <class real> void dg_cuda_augment_dx(const dg_augment_args *a, const dg_tune *, cudaStream_t stream)
 {
-    (void)tune;
     KLAUNCH(augment_kernel<real>, dim3((unsigned)a->N), dim3(THREADS), 0, stream, *a, true);
 }
 DG_INSTANTIATE(augment_dx, augment)

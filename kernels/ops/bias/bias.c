@@ -46,9 +46,8 @@ INLINE void forward(const dg_act act, const dg_bias_act_args *a, const split *s)
     }
 }
 
-void DG_CPU(dg_cpu_bias_act)(const dg_bias_act_args *a, const dg_tune *tune)
+DG_CPU_OP(bias_act, bias_act)
 {
-    (void)tune;
     const split s = split_rows(a);
 #pragma omp parallel if (s.rows * s.C > MANY)
     WITH_ACT(a->act, forward, a, &s);
@@ -98,7 +97,7 @@ static void merge(const dg_bias_act_args *a, const split *s, int c, int n)
     for (int i = 0; i < n; i++) ((real *)a->db)[c + i] = (real)sum[i];
 }
 
-void DG_CPU(dg_cpu_bias_act_dx)(const dg_bias_act_args *a, const dg_tune *tune)
+DG_CPU_OP(bias_act_dx, bias_act)
 {
     const split s = split_rows(a);
     if (!a->db) {

@@ -36,9 +36,8 @@ static void keep(real *y, const real *x, int n, uint32_t word[4][BLOCKS], uint32
     for (int i = 0; i < n; i++) y[i] = factor[i] > 0 ? x[i] * factor[i] : 0;
 }
 
-void DG_CPU(dg_cpu_dropout)(const dg_dropout_args *a, const dg_tune *tune)
+DG_CPU_OP(dropout, dropout)
 {
-    (void)tune;
     const uint64_t threshold = dg_dropout_threshold(a);
     const real scale = (real)dg_dropout_scale(a);
     if (threshold >> 32) {

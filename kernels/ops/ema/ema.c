@@ -9,9 +9,8 @@ static void blend(real *restrict average, const real *restrict p, int n, real fr
     for (int i = 0; i < n; i++) average[i] = all ? p[i] : average[i] + fresh * (p[i] - average[i]);
 }
 
-void DG_CPU(dg_cpu_ema)(const dg_ema_args *a, const dg_tune *tune)
+DG_CPU_OP(ema, ema)
 {
-    (void)tune;
     const real fresh = (real)dg_ema_fresh(a);
 #pragma omp parallel for schedule(static) if (a->n > DG_SWEEP_MANY)
     for (int64_t at = 0; at < a->n; at += DG_SWEEP_PIECE) {

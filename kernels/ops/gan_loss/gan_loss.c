@@ -68,9 +68,8 @@ INLINE double other_of(const dg_gan_loss_args *a, double l, double other, double
     return 0;
 }
 
-void DG_CPU(dg_cpu_gan_loss)(const dg_gan_loss_args *a, const dg_tune *tune)
+DG_CPU_OP(gan_loss, gan_loss)
 {
-    (void)tune;
     const real *logit = a->logit, *other = a->other;
     real *dlogit = a->dlogit;
     const double ours = other ? mean_of(logit, a->n) : 0, theirs = other ? mean_of(other, a->n) : 0;

@@ -97,9 +97,8 @@ template <class real> static __global__ void gan_loss_kernel(const dg_gan_loss_a
     }
 }
 
-template <class real> void dg_cuda_gan_loss(const dg_gan_loss_args *a, const dg_tune *tune, cudaStream_t stream)
+template <class real> void dg_cuda_gan_loss(const dg_gan_loss_args *a, const dg_tune *, cudaStream_t stream)
 {
-    (void)tune;
     KLAUNCH(gan_loss_kernel<real>, dim3(1), dim3(THREADS), 0, stream, *a);
 }
 DG_INSTANTIATE(gan_loss, gan_loss)

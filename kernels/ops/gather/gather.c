@@ -55,9 +55,8 @@ static int32_t label_at(const uint8_t *p)
     return (int32_t)((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24);
 }
 
-void DG_CPU(dg_cpu_gather)(const dg_gather_args *a, const dg_tune *tune)
+DG_CPU_OP(gather, gather)
 {
-    (void)tune;
     const int64_t count = (int64_t)a->H * a->W * a->C, bytes = count * (a->prepared ? (int64_t)sizeof(real) : 1);
     const scales s = scales_of(a);
 #pragma omp parallel for schedule(static) if (a->N * count > MANY)
@@ -73,9 +72,8 @@ void DG_CPU(dg_cpu_gather)(const dg_gather_args *a, const dg_tune *tune)
 
 enum { PIECE = 4096 };
 
-void DG_CPU(dg_cpu_to_u8)(const dg_to_u8_args *a, const dg_tune *tune)
+DG_CPU_OP(to_u8, to_u8)
 {
-    (void)tune;
 #pragma omp parallel for schedule(static) if (a->n > MANY)
     for (int64_t at = 0; at < a->n; at += PIECE) {
         const real *x = (const real *)a->x + at;
@@ -90,9 +88,8 @@ void DG_CPU(dg_cpu_to_u8)(const dg_to_u8_args *a, const dg_tune *tune)
     }
 }
 
-void DG_CPU(dg_cpu_advance)(const dg_advance_args *a, const dg_tune *tune)
+DG_CPU_OP(advance, advance)
 {
-    (void)tune;
     a->state->step += 1;
     a->state->cursor += a->batch;
 }

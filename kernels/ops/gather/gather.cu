@@ -99,9 +99,8 @@ static __global__ void advance_kernel(dg_step_state *state, int batch)
     state->cursor += batch;
 }
 
-template <class real> void dg_cuda_advance(const dg_advance_args *a, const dg_tune *tune, cudaStream_t stream)
+template <class real> void dg_cuda_advance(const dg_advance_args *a, const dg_tune *, cudaStream_t stream)
 {
-    (void)tune;
     KLAUNCH(advance_kernel, dim3(1), dim3(1), 0, stream, a->state, a->batch);
 }
 DG_INSTANTIATE(advance, advance)

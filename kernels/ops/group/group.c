@@ -99,15 +99,13 @@ static void rows(const dg_group_args *a, const direction *d)
     for (int64_t row = 0; row < n; row++) row_of(a, d, row);
 }
 
-void DG_CPU(dg_cpu_group_fwd)(const dg_group_args *a, const dg_tune *tune)
+DG_CPU_OP(group_fwd, group)
 {
-    (void)tune;
     rows(a, &(direction){a->x, a->y, a->H, a->W, a->Ci, a->Cg, a->Ho, a->Wo, a->Co, a->Co / a->groups, 1});
 }
 
-void DG_CPU(dg_cpu_group_dx)(const dg_group_args *a, const dg_tune *tune)
+DG_CPU_OP(group_dx, group)
 {
-    (void)tune;
     rows(a, &(direction){a->y, a->x, a->Ho, a->Wo, a->Co, a->Co / a->groups, a->H, a->W, a->Ci, a->Cg, -1});
 }
 
@@ -155,9 +153,8 @@ static void weights_of_piece(const dg_group_args *a, int piece, int g)
             }
 }
 
-void DG_CPU(dg_cpu_group_dw)(const dg_group_args *a, const dg_tune *tune)
+DG_CPU_OP(group_dw, group)
 {
-    (void)tune;
     const int pieces = pieces_of(a);
     const int64_t weights = (int64_t)a->Co * a->K * a->K * a->Cg;
 #pragma omp parallel for schedule(static) collapse(2) if ((int64_t)a->N * a->Ho * a->Wo * a->Co >= MANY)

@@ -67,9 +67,8 @@ template <class real> void dg_cuda_group_dx(const dg_group_args *a, const dg_tun
     KLAUNCH((group_kernel<real, true>), dg_grid(count, tune->block), dim3(tune->block), 0, stream, *a, count);
 }
 
-template <class real> void dg_cuda_group_dw(const dg_group_args *a, const dg_tune *tune, cudaStream_t stream)
+template <class real> void dg_cuda_group_dw(const dg_group_args *a, const dg_tune *, cudaStream_t stream)
 {
-    (void)tune;
     const dim3 grid((unsigned)(a->Co * a->K * a->K), (unsigned)dg_div_up<int>(a->Cg, GROUP_LANES));
     KLAUNCH(group_dw_kernel<real>, grid, dim3(GROUP_LANES * GROUP_LANES), 0, stream, *a);
 }

@@ -2,9 +2,8 @@
 #include "kernels/cpu/cpu.h"
 #include "core/base/rng.h"
 
-void DG_CPU(dg_cpu_noise)(const dg_noise_args *a, const dg_tune *tune)
+DG_CPU_OP(noise, noise)
 {
-    (void)tune;
     const uint64_t step = a->stream == DG_STREAM_NOISE ? a->state->step : a->first_step;
     const uint64_t subsequence = dg_subsequence(a->stream, step);
     real *z = a->z;

@@ -29,9 +29,8 @@ INLINE void apply(real *y, const real *x, const affine *f, real factor, int64_t 
         }
 }
 
-void DG_CPU(dg_cpu_norm_act)(const dg_norm_act_args *a, const dg_tune *tune)
+DG_CPU_OP(norm_act, norm_act)
 {
-    (void)tune;
     const split s = split_of(a->N, a->H, a->W, a->C, a->groups);
     const real factor = factor_of(a);
 #pragma omp parallel
@@ -130,9 +129,8 @@ INLINE void apply_gradient(real *dx, const real *x, const real *dy, const affine
         }
 }
 
-void DG_CPU(dg_cpu_norm_act_dx)(const dg_norm_act_args *a, const dg_tune *tune)
+DG_CPU_OP(norm_act_dx, norm_act)
 {
-    (void)tune;
     const split s = split_of(a->N, a->H, a->W, a->C, a->groups);
     const real factor = factor_of(a), *x = a->x, *dy = a->dy;
     real *dx = a->dx;

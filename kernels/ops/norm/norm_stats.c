@@ -81,9 +81,8 @@ static void merge_stats(double *restrict mean, double *restrict m2, const split 
     }
 }
 
-void DG_CPU(dg_cpu_norm_stats)(const dg_norm_stats_args *a, const dg_tune *tune)
+DG_CPU_OP(norm_stats, norm_stats)
 {
-    (void)tune;
     const split s = split_of(a->N, a->H, a->W, a->C, a->groups);
     real *mean = a->mean, *rstd = a->rstd, *running_mean = a->running_mean, *running_var = a->running_var;
     const double unbias = s.rows > 1 ? 1 / (double)(s.rows - 1) : 1, keep = 1 - a->momentum;
@@ -113,9 +112,8 @@ void DG_CPU(dg_cpu_norm_stats)(const dg_norm_stats_args *a, const dg_tune *tune)
     }
 }
 
-void DG_CPU(dg_cpu_norm_frozen)(const dg_norm_frozen_args *a, const dg_tune *tune)
+DG_CPU_OP(norm_frozen, norm_frozen)
 {
-    (void)tune;
     real *mean = a->mean, *rstd = a->rstd;
     const real *running_mean = a->running_mean, *running_var = a->running_var;
     for (int c = 0; c < a->C; c++) {

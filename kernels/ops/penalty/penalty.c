@@ -4,9 +4,8 @@
 
 enum { PIECE = 4096, MANY = 1 << 15 };
 
-void DG_CPU(dg_cpu_fill)(const dg_fill_args *a, const dg_tune *tune)
+DG_CPU_OP(fill, fill)
 {
-    (void)tune;
     real *y = a->y;
     for (int64_t i = 0; i < a->n; i++) y[i] = (real)a->value;
 }
@@ -17,9 +16,8 @@ static void mix(real *y, const real *a, const real *t, real s, real scale, int n
     for (int i = 0; i < n; i++) y[i] = s * a[i] + scale * t[i];
 }
 
-void DG_CPU(dg_cpu_mix)(const dg_mix_args *a, const dg_tune *tune)
+DG_CPU_OP(mix, mix)
 {
-    (void)tune;
     const int pieces = (a->each + PIECE - 1) / PIECE;
 #pragma omp parallel for schedule(static) if ((int64_t)a->N * a->each > MANY)
     for (int64_t k = 0; k < (int64_t)a->N * pieces; k++) {
@@ -50,9 +48,8 @@ static real weighted(const dg_bias_dw_args *a, int c)
     return (real)sum;
 }
 
-void DG_CPU(dg_cpu_bias_dw)(const dg_bias_dw_args *a, const dg_tune *tune)
+DG_CPU_OP(bias_dw, bias_dw)
 {
-    (void)tune;
     const int pixels = a->H * a->W, C = a->C;
 #pragma omp parallel if ((int64_t)a->N * pixels * C > MANY)
     {
@@ -73,9 +70,8 @@ static double mean_of(const real *x, int from, int to)
     return sum / (to - from);
 }
 
-void DG_CPU(dg_cpu_penalty)(const dg_penalty_args *a, const dg_tune *tune)
+DG_CPU_OP(penalty, penalty)
 {
-    (void)tune;
     dg_metrics *row = &a->ring[a->state->step % DG_RING];
     row->value[a->r1] = mean_of(a->x, 0, a->first);
     row->value[a->r2] = mean_of(a->x, a->first, a->n);

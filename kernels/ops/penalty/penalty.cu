@@ -98,9 +98,8 @@ template <class real> static __global__ void penalty_kernel(const dg_penalty_arg
     row->value[a.r2] = r2 / (a.n - a.first);
 }
 
-template <class real> void dg_cuda_penalty(const dg_penalty_args *a, const dg_tune *tune, cudaStream_t stream)
+template <class real> void dg_cuda_penalty(const dg_penalty_args *a, const dg_tune *, cudaStream_t stream)
 {
-    (void)tune;
     KLAUNCH(penalty_kernel<real>, dim3(1), dim3(THREADS), 0, stream, *a);
 }
 DG_INSTANTIATE(penalty, penalty)

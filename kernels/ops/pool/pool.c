@@ -293,15 +293,14 @@ static bool many(const dg_pool_args *a)
 }
 
 #define OP(name, rows, sweep)                                                                               \
-    void DG_CPU(name)(const dg_pool_args *a, const dg_tune *tune)                                           \
+    DG_CPU_OP(name, pool)                                                                                   \
     {                                                                                                       \
-        (void)tune;                                                                                         \
         const int64_t n = (int64_t)a->N * (rows);                                                           \
         const bool team = many(a);                                                                          \
         (void)team;                                                                                         \
         _Pragma("omp parallel for schedule(static) if (team)") for (int64_t row = 0; row < n; row++) sweep; \
     }
-OP(dg_cpu_maxpool, a->Ho, largest_row(a, row))
-OP(dg_cpu_maxpool_dx, cell_rows(a), largest_dx_row(a, row))
-OP(dg_cpu_meanpool, a->Ho, windows(a, row, average, average))
-OP(dg_cpu_meanpool_dx, a->H, pixels(a, row, 0, a->W, average_dx))
+OP(maxpool, a->Ho, largest_row(a, row))
+OP(maxpool_dx, cell_rows(a), largest_dx_row(a, row))
+OP(meanpool, a->Ho, windows(a, row, average, average))
+OP(meanpool_dx, a->H, pixels(a, row, 0, a->W, average_dx))

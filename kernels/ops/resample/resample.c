@@ -76,14 +76,13 @@ INLINE void down_row(const dg_resample_args *a, int64_t row, int c, int n, real 
 enum { MANY = 1 << 15 };
 
 #define OP(name, rows, up, one_row)                                                                          \
-    void DG_CPU(name)(const dg_resample_args *a, const dg_tune *tune)                                        \
+    DG_CPU_OP(name, resample)                                                                                \
     {                                                                                                        \
-        (void)tune;                                                                                          \
         const int64_t n = (int64_t)a->N * (rows);                                                            \
         const real factor = (real)dg_resample_factor(a, up);                                                 \
         _Pragma("omp parallel for schedule(static) if ((int64_t)a->N * a->H2 * a->W2 * a->C >= MANY)") for ( \
             int64_t row = 0; row < n; row++) for (int c = 0; c < a->C; c += PIECE)                           \
             one_row(a, row, c, a->C - c < PIECE ? a->C - c : PIECE, factor);                                 \
     }
-OP(dg_cpu_resample_up, a->H2, true, up_row)
-OP(dg_cpu_resample_down, a->H, false, down_row)
+OP(resample_up, a->H2, true, up_row)
+OP(resample_down, a->H, false, down_row)

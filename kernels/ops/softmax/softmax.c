@@ -46,9 +46,8 @@ static void shares_of(const dg_softmax_args *a, int64_t row, const real *l, cons
     }
 }
 
-void DG_CPU(dg_cpu_softmax)(const dg_softmax_args *a, const dg_tune *tune)
+DG_CPU_OP(softmax, softmax)
 {
-    (void)tune;
     double loss = 0;
     int right = 0;
     for (int64_t first = 0; first < a->N; first += ROWS) {

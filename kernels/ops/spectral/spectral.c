@@ -79,9 +79,8 @@ static double product_between(const dg_spectral_args *a)
     return in_order(part, parts);
 }
 
-void DG_CPU(dg_cpu_spectral)(const dg_spectral_args *a, const dg_tune *tune)
+DG_CPU_OP(spectral, spectral)
 {
-    (void)tune;
     const real sigma = *(real *)a->sigma = (real)(a->iterate ? iterate(a) : product_between(a));
 #pragma omp parallel for schedule(static) if ((int64_t)a->rows * a->cols > MANY)
     for (int r = 0; r < a->rows; r++) {
@@ -105,9 +104,8 @@ static double product_of(const dg_spectral_args *a)
     return in_order(part, parts);
 }
 
-void DG_CPU(dg_cpu_spectral_dw)(const dg_spectral_args *a, const dg_tune *tune)
+DG_CPU_OP(spectral_dw, spectral)
 {
-    (void)tune;
     const double sum = product_of(a);
     const real *const u = a->u, *const v = a->v, sigma = *(const real *)a->sigma;
 #pragma omp parallel for schedule(static) if ((int64_t)a->rows * a->cols > MANY)

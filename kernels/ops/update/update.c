@@ -103,20 +103,8 @@ static void sweep(const dg_update_args *a, rule *update)
     a->ring[a->state->step % DG_RING].value[a->bad] = (double)bad;
 }
 
-void DG_CPU(dg_cpu_sgd)(const dg_update_args *a, const dg_tune *tune)
-{
-    (void)tune;
-    sweep(a, a->m ? momentum : sgd);
-}
+DG_CPU_OP(sgd, update) { sweep(a, a->m ? momentum : sgd); }
 
-void DG_CPU(dg_cpu_adagrad)(const dg_update_args *a, const dg_tune *tune)
-{
-    (void)tune;
-    sweep(a, adagrad);
-}
+DG_CPU_OP(adagrad, update) { sweep(a, adagrad); }
 
-void DG_CPU(dg_cpu_adadelta)(const dg_update_args *a, const dg_tune *tune)
-{
-    (void)tune;
-    sweep(a, adadelta);
-}
+DG_CPU_OP(adadelta, update) { sweep(a, adadelta); }

@@ -63,8 +63,8 @@ static size_t call(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, 
 
 size_t DG_CPU(dg_cpu_scratch_conv)(const dg_op *op) { return call(op->kind, &op->u.conv, &op->tune, false); }
 
-void DG_CPU(dg_cpu_conv_fwd)(const dg_conv_args *a, const dg_tune *tune) { call(DG_OP_conv_fwd, a, tune, true); }
+DG_CPU_OP(conv_fwd, conv) { call(DG_OP_conv_fwd, a, tune, true); }
 
-void DG_CPU(dg_cpu_conv_dx)(const dg_conv_args *a, const dg_tune *tune) { call(DG_OP_conv_dx, a, tune, true); }
+DG_CPU_OP(conv_dx, conv) { call(DG_OP_conv_dx, a, tune, true); }
 
-void DG_CPU(dg_cpu_conv_dw)(const dg_conv_args *a, const dg_tune *tune) { call(DG_OP_conv_dw, a, tune, true); }
+DG_CPU_OP(conv_dw, conv) { call(DG_OP_conv_dw, a, tune, true); }
