@@ -28,6 +28,15 @@ __attribute__((unused)) static bool is_body(const char *path, char letter, size_
 }
 __attribute__((unused)) static int temporaries(const char *dir) { return temp_count(dir, ".dcgan-tmp"); }
 
+/* Removes temporary files as the next training run does. */
+__attribute__((unused)) static void sweep(const char *directory)
+{
+    const int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0) return;
+    dg_sweep_temporaries(dir);
+    close(dir);
+}
+
 /* As over NFS, an exclusive lock requires a descriptor opened for writing. */
 int flock(int fd, int operation)
 {

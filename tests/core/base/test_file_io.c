@@ -1,6 +1,5 @@
 /* Tests that a file is replaced completely or not at all, even if a system call fails or the process is killed. */
 #include "atomic_files.h"
-#include "kill_at_random.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -1,37 +1,7 @@
-/* Tests concurrent atomic writes: several writers of one file, killed writers, and removal of temporary files. */
+/* Tests concurrent atomic writes: several writers of one file, and removal of temporary files. */
 #include "atomic_files.h"
-#include "kill_at_random.h"
 
 #include <pthread.h>
-
-static void write_for_ever(void *context)
-{
-    for (int i = 0;; i++) {
-        dg_chunk p = body((char)('a' + i % 20), 200000);
-        if (dg_write_atomic(context, &p, 1)) return;
-    }
-}
-static void test_killed_at_random(void)
-{
-    char path[4096];
-    snprintf(path, sizeof path, "%s", temp_path("random"));
-    const double longest = time_of_files(write_for_ever, path, path);
-    sweep(temp_dir);
-    unsigned long long seed = 1;
-    int torn = 0, left = 0, seen = 0;
-    for (int i = 0; i < 60; i++) {
-        kill_at_random(write_for_ever, path, longest, &seed);
-        left += temporaries(temp_dir);
-        sweep(temp_dir);
-        torn += temporaries(temp_dir);
-        size_t n;
-        char *data = temp_slurp(path, &n);
-        if (data) seen++, torn += n != 200000 || memcmp(data, body(data[0], n).data, n) != 0;
-        free(data);
-    }
-    DG_CHECKF(torn == 0, "%d torn files or leftovers", torn);
-    DG_CHECKF(left > 0 && seen > 0, "kills at random: %d temporaries, %d files: they hit nothing", left, seen);
-}
 
 static void test_sweep(void)
 {
@@ -86,4 +56,4 @@ static void test_together(void)
     DG_CHECK(temporaries(temp_dir) == 0);
 }
 
-DG_TESTS_IN("atomic_together", test_killed_at_random, test_sweep, test_together)
+DG_TESTS_IN("atomic_together", test_sweep, test_together)
