@@ -66,7 +66,7 @@ static dg_err draw(const dg_options *o, const dg_dataset *d)
     augmenter a = {.x = 0};
     dg_image sheet = {0};
     uint8_t *all = malloc((STEPS + 1) * bytes);
-    dg_err e = all ? open_augmenter(&a, n, d->size, d->channels, o->augmented)
+    dg_err e = all ? open_augmenter(&a, n, d->size, d->channels, o->job.augment)
                    : dg_fail(DG_DEVICE, "out of memory for a preview");
     if (!e) e = fill(&a, d->pixels, bytes, o->seed, all);
     if (!e) e = dg_sheet(all, (STEPS + 1) * n, d->size, d->channels, STEPS + 1, n, &sheet);

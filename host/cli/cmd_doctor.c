@@ -51,7 +51,7 @@ static dg_err read_config(job *j, const char *run)
     if (!there && errno == ENOENT) return DG_OK;
     const dg_err e = there ? dg_config_read(path, &o) : dg_fail(DG_IO, "%s: %s", path, strerror(errno));
     const dg_log_row *last = &j->row[j->rows - 1];
-    if (!e) j->loss = (dg_loss)o.loss;
+    if (!e) j->loss = o.job.loss;
     if (!e) j->finished = !o.init && dg_run_is_finished(&o, last->epoch, last->step);
     if (e && e != DG_DEVICE) dg_warn("the doctor assumes --loss bce and an unfinished run: %s", dg_message());
     dg_options_free(&o);

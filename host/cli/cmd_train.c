@@ -160,7 +160,7 @@ static void take_up_means(dg_training *r)
     long first = n; /* first log row of the epoch */
     while (first > 0 && row[first - 1].epoch == r->read.epoch + 1) first--;
     for (long i = first; i < n; i++) dg_epoch_add(&r->epoch, r->job.recipe, row[i].value);
-    if (dg_doctor_knows(r->job.recipe) && dg_doctor_take_up(&r->doctor, (dg_loss)r->o->loss, row, n, r->dir.path))
+    if (dg_doctor_knows(r->job.recipe) && dg_doctor_take_up(&r->doctor, r->o->job.loss, row, n, r->dir.path))
         dg_warn("%s", dg_message());
     r->best = dg_best_settle(&r->dir, r->job.recipe, row, n, r->read.step);
     dg_evaluation_cut(&r->dir, r->read.epoch);

@@ -51,17 +51,11 @@ typedef struct {
     char *model; /* model by --model or operand MODEL, or NULL (import, eval) */
     char *out;
     char *config, *init;
-    int epochs, batch; /* a run replaces 0 (auto) by a value */
-    double lr, lr_d, lr_g, beta1, beta2, eps, momentum, rho, decay, accumulator, smoothing;
-    int optimizer;
-    bool nesterov;
-    int start;
-    double start_sigma, start_bias;
-    int preset, loss;
-    double r1, r2, ema, ema_half_life, augment_p;
-    double lr_end, beta2_end, r1_end, r2_end;
+    int epochs, batch;  /* a run replaces 0 (auto) by a value */
+    dg_job_options job; /* members that have an option; dg_options_job sets the others */
+    double lr, lr_d, lr_g, lr_end;
+    int preset;
     char *augment, *aug_preview;
-    int augmented;
     bool model_says; /* the model or a config file sets options of [train], so config.ini stores them all */
     char *schedule;  /* either "cosine", or EPOCH:FACTOR pairs, which set change and factor */
     bool cosine;
@@ -69,7 +63,7 @@ typedef struct {
     int changes, change[DG_SCHEDULE_MAX];
     double factor[DG_SCHEDULE_MAX];
     uint64_t seed;
-    bool flip, drop_last, resume, quiet, allow_data_change;
+    bool drop_last, resume, quiet, allow_data_change;
     int dry_run; /* 0: train */
     int from_epoch;
     char *resume_from;                        /* checkpoint to resume from, or NULL for the newest */

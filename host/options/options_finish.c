@@ -48,30 +48,22 @@ static dg_err parse_checkpoints(dg_options *o)
 /* Refuse hyperparameters that would be rounded to 0, and decay rates that would be rounded to 1. */
 static dg_err check_vanishing(const dg_options *o)
 {
-    const struct {
-        const char *name;
-        double value, below;
-    } given[] = {{"lr", o->lr, INFINITY},         {"lr-d", o->lr_d, INFINITY},
-                 {"lr-g", o->lr_g, INFINITY},     {"eps", o->eps, INFINITY},
-                 {"beta1", o->beta1, 1},          {"beta2", o->beta2, 1},
-                 {"momentum", o->momentum, 1},    {"rho", o->rho, 1},
-                 {"decay", o->decay, INFINITY},   {"accumulator", o->accumulator, INFINITY},
-                 {"smoothing", o->smoothing, 1},  {"ema", o->ema, 1},
-                 {"r1", o->r1, INFINITY},         {"r2", o->r2, INFINITY},
-                 {"r1-end", o->r1_end, INFINITY}, {"r2-end", o->r2_end, INFINITY},
-                 {"lr-end", o->lr_end, INFINITY}, {"beta2-end", o->beta2_end, 1}};
+    static const char *const name[] = {"lr",       "lr-d", "lr-g",   "eps",         "beta1",     "beta2",
+                                       "momentum", "rho",  "decay",  "accumulator", "smoothing", "ema",
+                                       "r1",       "r2",   "r1-end", "r2-end",      "lr-end",    "beta2-end"};
     const bool wide = o->precision == DG_PRECISION_FP64;
     const char *type = wide ? "fp64" : "fp32", *more = wide ? "" : "; --precision fp64 has a larger range";
     const double smallest = wide ? 2.3e-308 : 1.2e-38; /* smallest normal numbers of fp64 and fp32, rounded up */
-    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
-        const double v = given[i].value;
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        const dg_option *t = dg_option_find(name[i]);
+        const double v = *(const double *)(const void *)((const char *)o + t->offset);
         if (v != 0 && v < smallest)
             return dg_fail(DG_USAGE, DG_MSG("zero-in-fp32", "--%s %g: would be 0 in %s; the smallest value is %g%s"),
-                           given[i].name, v, type, smallest, more);
-        if (!wide && (double)(float)v >= given[i].below)
+                           t->name, v, type, smallest, more);
+        if (!wide && t->flags & DG_OPT_BELOW_MAX && (double)(float)v >= 1)
             return dg_fail(DG_USAGE,
                            DG_MSG("one-in-fp32", "--%s %.10g: would be 1 in fp32; the largest value is %.8g%s"),
-                           given[i].name, v, 1 - (double)FLT_EPSILON / 2, more);
+                           t->name, v, 1 - (double)FLT_EPSILON / 2, more);
     }
     return DG_OK;
 }
@@ -151,7 +143,7 @@ static dg_err finish_data(dg_options *o)
                        dg_program(), dg_program());
     if (!o->count) o->count = 1000;
     const dg_err e = dg_options_augment(o);
-    if (e || !o->aug_preview || (o->augmented && !o->synthesize)) return e;
+    if (e || !o->aug_preview || (o->job.augment && !o->synthesize)) return e;
     return dg_fail(DG_USAGE,
                    DG_MSG("preview-without-augment",
                           "--aug-preview %s: requires --augment and a dataset to read, for example "

@@ -19,34 +19,12 @@ double dg_learning_rate(const dg_options *o, char net, uint64_t epoch)
 
 dg_job_options dg_options_job(const dg_options *o)
 {
-    return (dg_job_options){.batch = o->batch,
-                            .train = true,
-                            .flip = o->flip,
-                            .optimizer = (dg_optimizer)o->optimizer,
-                            .beta1 = o->beta1,
-                            .beta2 = o->beta2,
-                            .eps = o->eps,
-                            .momentum = o->momentum,
-                            .nesterov = o->nesterov,
-                            .rho = o->rho,
-                            .decay = o->decay,
-                            .accumulator = o->accumulator,
-                            .smoothing = o->smoothing,
-                            .loss = (dg_loss)o->loss,
-                            .r1 = o->r1,
-                            .r2 = o->r2,
-                            .ema = o->ema,
-                            .ema_half_life = o->ema_half_life,
-                            .augment = o->augmented,
-                            .augment_p = o->augment_p,
-                            .schedule = o->cosine ? o->schedule_length : 0,
-                            .lr_end = o->lr_end / o->lr,
-                            .beta2_end = o->beta2_end,
-                            .r1_end = o->r1_end,
-                            .r2_end = o->r2_end,
-                            .start = (dg_start)o->start,
-                            .start_sigma = o->start_sigma,
-                            .start_bias = o->start_bias};
+    dg_job_options job = o->job;
+    job.batch = o->batch;
+    job.train = true;
+    job.schedule = o->cosine ? o->schedule_length : 0;
+    job.lr_end = o->lr_end / o->lr;
+    return job;
 }
 
 /* A test batch size of at least 64 is fast and needs no more memory than a training step. */
@@ -93,7 +71,7 @@ static dg_err parse_schedule(dg_options *o, const char *where)
 
 static dg_err parse_augment(dg_options *o, const char *where)
 {
-    if (dg_augment_parse(o->augment, &o->augmented)) return DG_OK;
+    if (dg_augment_parse(o->augment, &o->job.augment)) return DG_OK;
     return dg_fail(
         DG_USAGE,
         DG_MSG("bad-augment",
@@ -109,11 +87,11 @@ static dg_err check_schedule(const dg_options *o)
         const char *of;
         double start;
     } end[] = {{"lr-end", o->lr_end, "lr", o->lr},
-               {"beta2-end", o->beta2_end, "beta2", o->beta2},
-               {"r1-end", o->r1_end, "r1", o->r1},
-               {"r2-end", o->r2_end, "r2", o->r2},
+               {"beta2-end", o->job.beta2_end, "beta2", o->job.beta2},
+               {"r1-end", o->job.r1_end, "r1", o->job.r1},
+               {"r2-end", o->job.r2_end, "r2", o->job.r2},
                {"schedule-length", o->schedule_length, NULL, 1}};
-    bool changes = o->ema_half_life > 0 || o->augmented;
+    bool changes = o->job.ema_half_life > 0 || o->job.augment;
     for (size_t i = 0; i < sizeof end / sizeof *end; i++) {
         if (!(end[i].value > 0)) continue;
         if (!o->cosine)
@@ -125,23 +103,23 @@ static dg_err check_schedule(const dg_options *o)
                            end[i].name, end[i].value, end[i].of);
         changes |= end[i].of != NULL;
     }
-    if (o->beta2_end > 0 && o->optimizer != DG_ADAM)
+    if (o->job.beta2_end > 0 && o->job.optimizer != DG_ADAM)
         return dg_fail(DG_USAGE, DG_MSG("beta2-end-without-adam", "--beta2-end %g: only for --optimizer adam"),
-                       o->beta2_end);
+                       o->job.beta2_end);
     if (o->cosine && !changes)
         return dg_fail(DG_USAGE,
                        DG_MSG("cosine-without-end", "--schedule cosine: no value changes; give --lr-end, --beta2-end, "
                                                     "--r1-end, --r2-end, --ema-half-life or --augment"));
-    if (o->ema > 0 && o->ema_half_life > 0)
+    if (o->job.ema > 0 && o->job.ema_half_life > 0)
         return dg_fail(DG_USAGE,
                        DG_MSG("ema-twice", "--ema %g and --ema-half-life %g: two decays of one average; give only one "
                                            "of them, and 0 for the other"),
-                       o->ema, o->ema_half_life);
-    if (o->augment_p < 1 && !o->augmented)
+                       o->job.ema, o->job.ema_half_life);
+    if (o->job.augment_p < 1 && !o->job.augment)
         return dg_fail(DG_USAGE,
                        DG_MSG("augment-p-alone", "--augment-p %g: requires --augment, for example --augment "
                                                  "color,translation,cutout"),
-                       o->augment_p);
+                       o->job.augment_p);
     return DG_OK;
 }
 
@@ -151,30 +129,31 @@ void dg_options_drop(dg_options *o, const dg_options *model)
 {
     if (!same(o->schedule, model->schedule)) {
         if (o->lr_end == model->lr_end) o->lr_end = 0;
-        if (o->beta2_end == model->beta2_end) o->beta2_end = 0;
-        if (o->r1_end == model->r1_end) o->r1_end = 0;
-        if (o->r2_end == model->r2_end) o->r2_end = 0;
+        if (o->job.beta2_end == model->job.beta2_end) o->job.beta2_end = 0;
+        if (o->job.r1_end == model->job.r1_end) o->job.r1_end = 0;
+        if (o->job.r2_end == model->job.r2_end) o->job.r2_end = 0;
         if (o->schedule_length == model->schedule_length) o->schedule_length = 0;
     }
-    if (!same(o->augment, model->augment) && o->augment_p == model->augment_p) o->augment_p = 1;
-    if (o->optimizer == model->optimizer) return;
-    if (o->momentum == model->momentum) o->momentum = 0;
-    if (o->decay == model->decay) o->decay = 0;
-    if (o->nesterov == model->nesterov) o->nesterov = false;
-    if (o->beta2_end == model->beta2_end) o->beta2_end = 0;
+    if (!same(o->augment, model->augment) && o->job.augment_p == model->job.augment_p) o->job.augment_p = 1;
+    if (o->job.optimizer == model->job.optimizer) return;
+    if (o->job.momentum == model->job.momentum) o->job.momentum = 0;
+    if (o->job.decay == model->job.decay) o->job.decay = 0;
+    if (o->job.nesterov == model->job.nesterov) o->job.nesterov = false;
+    if (o->job.beta2_end == model->job.beta2_end) o->job.beta2_end = 0;
 }
 
 dg_err dg_options_training(dg_options *o)
 {
-    const char *name = dg_optimizers[o->optimizer].name;
-    if (o->decay > 0 && o->optimizer == DG_ADAM)
+    const char *name = dg_optimizers[o->job.optimizer].name;
+    if (o->job.decay > 0 && o->job.optimizer == DG_ADAM)
         return dg_fail(DG_USAGE,
                        DG_MSG("decay-with-adam",
                               "--decay %g: not supported by adam; give --optimizer sgd, adagrad or adadelta"),
-                       o->decay);
-    if (o->momentum > 0 && o->optimizer != DG_SGD)
-        return dg_fail(DG_USAGE, "--momentum %g: only for --optimizer sgd (the optimizer is %s)", o->momentum, name);
-    if (o->nesterov && !(o->momentum > 0))
+                       o->job.decay);
+    if (o->job.momentum > 0 && o->job.optimizer != DG_SGD)
+        return dg_fail(DG_USAGE, "--momentum %g: only for --optimizer sgd (the optimizer is %s)", o->job.momentum,
+                       name);
+    if (o->job.nesterov && !(o->job.momentum > 0))
         return dg_fail(DG_USAGE, "--nesterov: requires a momentum; give --optimizer sgd --momentum 0.9");
     char where[512];
     snprintf(where, sizeof where, "--schedule %.480s", o->schedule ? o->schedule : "");

@@ -270,8 +270,8 @@ static dg_err set_given(dg_options *o, const scanned *s, const char *config)
 static void choose_average(dg_options *o, const dg_options *user)
 {
     const bool ema = dg_option_given(user, "ema"), half_life = dg_option_given(user, "ema-half-life");
-    if (ema && !half_life && o->ema > 0) o->ema_half_life = 0;
-    if (half_life && !ema && o->ema_half_life > 0) o->ema = 0;
+    if (ema && !half_life && o->job.ema > 0) o->job.ema_half_life = 0;
+    if (half_life && !ema && o->job.ema_half_life > 0) o->job.ema = 0;
 }
 
 /* Sources of higher precedence are read first, because they name the model. */

@@ -123,7 +123,7 @@ static dg_err examine(dg_report_run *r)
     dg_doctor *d = malloc(sizeof *d);
     dg_err e = d ? dg_grids_seen(r->path, &r->seen, &r->seens) : dg_fail(DG_DEVICE, "%s: out of memory", r->path);
     const dg_log_row *last = &r->row[r->n - 1];
-    const dg_loss loss = r->configured ? (dg_loss)r->then.loss : DG_LOSS_BCE;
+    const dg_loss loss = r->configured ? (dg_loss)r->then.job.loss : DG_LOSS_BCE;
     if (!e && r->configured && dg_run_is_finished(&r->then, last->epoch, last->step))
         dg_doctor_examine(d, loss, !r->then.init, r->row, r->n, r->seen, r->seens);
     else if (!e) dg_doctor_replay(d, loss, r->row, r->n, r->seen, r->seens);

@@ -220,9 +220,10 @@ static void defaults(void)
     bool done;
     const dcgan_training t = dcgan_training_defaults();
     DG_CHECK(dg_options_parse(3, argv, &o, &done) == DG_OK);
-    DG_CHECK(!strcmp(t.model, o.model) && t.batch == o.batch && t.seed == o.seed && t.flip == o.flip);
-    DG_CHECK(t.drop_last == o.drop_last && t.lr - o.lr == 0 && t.beta1 - o.beta1 == 0 && t.beta2 - o.beta2 == 0);
-    DG_CHECK(t.eps - o.eps == 0 && strstr(dcgan_version(), "dcgan " DCGAN_VERSION));
+    DG_CHECK(!strcmp(t.model, o.model) && t.batch == o.batch && t.seed == o.seed && t.flip == o.job.flip);
+    DG_CHECK(t.drop_last == o.drop_last && t.lr - o.lr == 0 && t.beta1 - o.job.beta1 == 0 &&
+             t.beta2 - o.job.beta2 == 0);
+    DG_CHECK(t.eps - o.job.eps == 0 && strstr(dcgan_version(), "dcgan " DCGAN_VERSION));
     dg_options_free(&o);
 }
 

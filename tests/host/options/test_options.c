@@ -38,8 +38,8 @@ static void test_built_in(void)
     DG_CHECK(o.command == DG_CMD_TRAIN && !strcmp(o.data, "somewhere") && !strcmp(o.model, "dcgan64-paper"));
     DG_CHECK(o.epochs == 0 && o.sample_every == -1 && o.batch == 64 && o.seed == 1 && o.keep == 1 &&
              o.checkpoint_every == 1);
-    DG_CHECK(o.lr == 0.0002 && o.lr_d == 0 && o.beta1 == 0.5 && o.beta2 == 0.999 && o.eps == 1e-8);
-    DG_CHECK(!o.flip && !o.resume && o.precision == DG_PRECISION_AUTO && o.exif && o.fit == DG_FIT_CROP &&
+    DG_CHECK(o.lr == 0.0002 && o.lr_d == 0 && o.job.beta1 == 0.5 && o.job.beta2 == 0.999 && o.job.eps == 1e-8);
+    DG_CHECK(!o.job.flip && !o.resume && o.precision == DG_PRECISION_AUTO && o.exif && o.fit == DG_FIT_CROP &&
              o.alpha == DG_ALPHA_WHITE && o.filter == DG_RESIZE_BILINEAR);
     DG_CHECK(o.grid_rows == 8 && o.grid_cols == 8 && !strcmp(o.device, "auto") && o.threads == 0);
     DG_CHECK(!strcmp(o.out, "samples/somewhere-dcgan64-paper"));
@@ -114,16 +114,17 @@ static void test_checkpoints(void)
 static void test_values(void)
 {
     accepts("train -d a -e 300 -b 32 -s 18446744073709551615 --lr 1e-3 --beta1=0 --grid 3x5 --flip --steps 7");
-    DG_CHECK(o.epochs == 300 && o.batch == 32 && o.seed == UINT64_MAX && o.lr == 1e-3 && o.beta1 == 0);
-    DG_CHECK(o.grid_rows == 3 && o.grid_cols == 5 && o.flip && o.steps == 7);
+    DG_CHECK(o.epochs == 300 && o.batch == 32 && o.seed == UINT64_MAX && o.lr == 1e-3 && o.job.beta1 == 0);
+    DG_CHECK(o.grid_rows == 3 && o.grid_cols == 5 && o.job.flip && o.steps == 7);
     accepts("-d a --flip --flip=no --fit stretch --alpha black --orient ignore --precision fp64 --device cuda:1 -q");
-    DG_CHECK(!o.flip && o.fit == DG_FIT_STRETCH && o.alpha == DG_ALPHA_BLACK && !o.exif &&
+    DG_CHECK(!o.job.flip && o.fit == DG_FIT_STRETCH && o.alpha == DG_ALPHA_BLACK && !o.exif &&
              o.precision == DG_PRECISION_FP64 && o.quiet);
     accepts("-d a --epoch 3");
     DG_CHECK(o.epochs == 3);
 
     accepts("-d a --loss ralsgan --ema 0.995 --augment cutout,color");
-    DG_CHECK(o.loss == DG_LOSS_RALSGAN && o.ema == 0.995 && o.augmented == (DG_AUGMENT_CUTOUT | DG_AUGMENT_COLOR));
+    DG_CHECK(o.job.loss == DG_LOSS_RALSGAN && o.job.ema == 0.995 &&
+             o.job.augment == (DG_AUGMENT_CUTOUT | DG_AUGMENT_COLOR));
     refuses("-d a --ema 0.99999999", "--ema 0.99999999: would be 1 in fp32");
 
     refuses("-d a --epochs 3x", "--epochs 3x: not a whole number");
@@ -299,12 +300,12 @@ static void test_config(void)
     snprintf(line, sizeof line, "--config %s", path);
     write_text(path, "# mine\n[run]\n  data = a b\n  epochs = 7 ; few\nfit= pad\r\nflip: yes\n");
     accepts(line);
-    DG_CHECK(!strcmp(o.data, "a b") && o.epochs == 7 && o.fit == DG_FIT_PAD && o.flip);
+    DG_CHECK(!strcmp(o.data, "a b") && o.epochs == 7 && o.fit == DG_FIT_PAD && o.job.flip);
     snprintf(line, sizeof line, "--config %s --epochs 9 --data x --flip=no", path);
     setenv("DCGAN_EPOCHS", "8", 1);
     setenv("DCGAN_FIT", "stretch", 1);
     accepts(line);
-    DG_CHECK(!strcmp(o.data, "x") && o.epochs == 9 && o.fit == DG_FIT_STRETCH && !o.flip);
+    DG_CHECK(!strcmp(o.data, "x") && o.epochs == 9 && o.fit == DG_FIT_STRETCH && !o.job.flip);
     unsetenv("DCGAN_EPOCHS");
     unsetenv("DCGAN_FIT");
 

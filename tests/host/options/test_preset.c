@@ -27,7 +27,7 @@ static void leaves(const char *line, const char *name, const char *value)
 static void averages_nothing(const char *line)
 {
     const dg_err e = parse(line);
-    DG_CHECKF(!e && o.ema == 0, "'%s': %d, --ema %g", line, (int)e, o.ema);
+    DG_CHECKF(!e && o.job.ema == 0, "'%s': %d, --ema %g", line, (int)e, o.job.ema);
 }
 
 static void test_small(void)
@@ -69,7 +69,7 @@ static void test_paper(void)
     leaves(line, "momentum", "0.9");
     snprintf(line, sizeof line, "-d a --model %s --config %s --preset paper", temp_path("own.cfg"), temp_path("c.ini"));
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) leaves(line, plain[i][0], plain[i][1]);
-    DG_CHECK(!o.augmented && !o.changes);
+    DG_CHECK(!o.job.augment && !o.changes);
     leaves(temp_text("-d a --config %s --preset small", temp_path("c.ini")), "ema", "0.995");
 }
 
