@@ -81,8 +81,8 @@ vpath test_%.c $(sort $(dir $(TEST_SRC)))
 vpath test_%.cu $(sort $(dir $(CU_TESTS) $(NVCC_TESTS)))
 vpath fuzz_%.c tests/fuzz
 
-# SAN_FOLLOWS=1: a run with SAN=1 follows, as in scripts/check. Leaves out what that run tests better: the fuzzers'
-# seeds, and those tests of core/ and host/ that do the same with sanitizers.
+# SAN_FOLLOWS=1: a run with SAN=1 and scripts/lint follow, as in scripts/check. Leaves out what they test as well: the
+# fuzzers' seeds, the hostile scripts, the layering, and the tests of core/ and host/ that do the same with sanitizers.
 WEAKER    := failing[.]h|child[.]h|decoding[.]h|SANITIZED
 LEFT_OUT  := $(if $(SAN_FOLLOWS),$(shell grep -LE '$(WEAKER)' $(filter-out tests/kernels/%,$(TEST_SRC))))
 TESTS     := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(filter-out $(LEFT_OUT),$(TEST_SRC))))
@@ -246,7 +246,8 @@ endif
 # With sanitizers only the long tests of error paths: the others take minutes in code that the C tests cover.
 SEEDS := $(if $(SAN_FOLLOWS),,$(FUZZERS))
 check-all: $(PROGRAM) $(LIBRARY) $(TESTS) $(SEEDS) $(PRELOADS) ## every test, all flavours of the simulator
-	$(Q)$(RUN_TESTS) $(LONGEST) $(if $(SAN),$(HOSTILE_TESTS),scripts/walls scripts/calls $(LONG_TESTS)) $(SIM_PARTS) \
+	$(Q)$(RUN_TESTS) $(LONGEST) $(if $(SAN),$(HOSTILE_TESTS),$(if $(SAN_FOLLOWS),,scripts/walls scripts/calls) \
+	    $(filter-out $(if $(SAN_FOLLOWS),$(HOSTILE_TESTS)),$(LONG_TESTS))) $(SIM_PARTS) \
 	    $(TESTS) $(SEEDS) $(CLI_TESTS) $(GPU_PARTS)
 
 TORTURE = DCGAN=$(RUN) PRELOADS='$(RUN_PRELOADS)' python3 tests/torture/torture.py

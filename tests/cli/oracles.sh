@@ -30,8 +30,8 @@ for conv in direct winograd; do
         agrees tests/golden/oracle16.safetensors --tol 1e-5 --steps 1 --conv $conv
         unset DCGAN_ISA
     done
-    # larger runs; in 100 steps, differences from PyTorch grow from 1e-16 to 0.9e-9 (direct) or 4e-9 (winograd), depending
-    # on the instruction set
+    # larger runs; in 100 steps, differences from PyTorch grow from 1e-16 to 0.9e-9 (direct) or 4e-9 (winograd),
+    # depending on the instruction set
     for size in tiny:1e-9:1e-9 short:1e-9:1e-9 long:3e-9:1e-8; do
         f=${DCGAN_SHARED:-../shared}/oracles/${size%%:*}.safetensors tol=${size#*:}
         [ -e "$f" ] || { skip "$f is not there"; continue; }
@@ -41,7 +41,8 @@ for conv in direct winograd; do
 done
 # a bit of the last sample value differs
 cp tests/golden/oracle16.safetensors "$dir/other.safetensors"
-printf x | dd of="$dir/other.safetensors" bs=1 seek=$(($(wc -c < "$dir/other.safetensors") - 3)) conv=notrunc 2> "$dir/.dd"
+last=$(($(wc -c < "$dir/other.safetensors") - 3))
+printf x | dd of="$dir/other.safetensors" bs=1 seek=$last conv=notrunc 2> "$dir/.dd"
 refuses 1 'replay-differs sample' replay "$dir/other.safetensors" --precision fp64 --tol 1e-9
 agrees "$dir/other.safetensors" --precision fp64 --tol 1e-3
 head -c -1 tests/golden/oracle16.safetensors > "$dir/other.safetensors"
