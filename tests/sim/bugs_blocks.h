@@ -9,16 +9,11 @@
 template <int B> static __global__ void backwards(float *y, const float *x, int n)
 {
     SHARED(float, tile, [4][16]);
-    DEV_CHECK(blockDim.x == 64);
     const int i = threadIdx.x;
     for (int t = 0; t < n; t += 64) {
         const int row = i / 16 + (B == ROW_OFF);
         tile[row][i % 16] = t + i < n ? x[t + i] : 0;
-        if (B == DIVERGENT_BARRIER) {
-            if (t + i < n) __syncthreads();
-        } else {
-            __syncthreads();
-        }
+        __syncthreads();
         const int from = 63 - i;
         if (t + i < n - (B == LAST_UNWRITTEN)) y[t + i] = tile[from / 16][from % 16];
         if (B != OVERWRITE) __syncthreads();
@@ -28,7 +23,7 @@ template <int B> static void run_backwards()
 {
     const int n = 64 * 3 + 40;
     dev_buffer<float> x(dev_random(n, 1)), y(n);
-    KLAUNCH((backwards<B>), 1, B == BAD_BLOCK ? 128 : 64, 0, 0, y.p, x.p, n);
+    KLAUNCH((backwards<B>), 1, 64, 0, 0, y.p, x.p, n);
     launched();
     std::vector<float> in = x.get(), want(n);
     for (int i = 0; i < n; i++) {
@@ -56,11 +51,7 @@ template <int B> static __global__ void row_sums(float *y, float *total, const f
     if (B != NO_BARRIER_BY_LUCK) __syncthreads();
     if (warp != warps - 1) return;
     s = B == GHOST_WARPS || lane < warps ? part[lane] : 0;
-    if (B == DIVERGENT_SHUFFLE) {
-        if (lane < warps) s = warp_sum(s);
-    } else {
-        s = warp_sum(s);
-    }
+    s = warp_sum(s);
     if (lane) return;
     y[blockIdx.x] = s;
     if (B == SHARED_WORD) *total += s; /* every block adds to `total` without synchronisation */
@@ -90,7 +81,7 @@ struct scaled {
 template <int B> static __global__ void scale(const scaled a)
 {
     int i = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
-    const float f = B == HOST_POINTER ? 3 : *a.factor;
+    const float f = *a.factor;
     if (i + 3 < a.n || (B == WIDE_TAIL && i < a.n)) {
         float4 v = *(float4 *)(a.y + i);
         *(float4 *)(a.y + i) = make_float4(v.x * f, v.y * f, v.z * f, v.w * f);
@@ -106,16 +97,10 @@ template <int B> static __global__ void scale(const scaled a)
 template <int B> static void run_scale()
 {
     const int n = 66;
-    float host_factor = 3, *freed = nullptr;
     dev_buffer<float> y(dev_random(n, 5)), factor(std::vector<float>{3});
     std::vector<float> want = y.get();
     for (float &f : want) f *= 3;
-    if (B == FREED) {
-        if (cudaMalloc(&freed, 4) || cudaMemcpy(freed, &host_factor, 4, cudaMemcpyHostToDevice) || cudaFree(freed))
-            exit(2);
-    }
-    scaled a = {n, B == HOST_POINTER ? &host_factor : B == FREED ? freed : factor.p, y.p};
-    KLAUNCH((scale<B>), 1, 32, 0, 0, a);
+    KLAUNCH((scale<B>), 1, 32, 0, 0, scaled{n, factor.p, y.p});
     launched();
     compare("y", y.get(), want, 1e-6);
 }

@@ -1,36 +1,8 @@
-/* Planted bugs in blocks that wait for other blocks, in overlapping launches, and in host programs. */
+/* Planted bugs in blocks that wait for other blocks, in overlapping launches, and in a host program. */
 #ifndef SIM_BUGS_LAUNCHES_H
 #define SIM_BUGS_LAUNCHES_H
 
-#include "kernels/fused/fuse.cuh"
 #include "tests/sim/bugs.h"
-
-/* ---- the last of several blocks adds the partial sums of all blocks ---- */
-
-template <int B> static __global__ void last_adds(float *sum, float *part, unsigned *counter, const float *x)
-{
-    if (threadIdx.x == 0) part[blockIdx.x] = x[2 * blockIdx.x] + x[2 * blockIdx.x + 1];
-    if (!dg_comes_last(counter, gridDim.x - (B == LAST_TOO_EARLY)) || threadIdx.x) return;
-    float all = 0;
-    for (unsigned b = 0; b < gridDim.x; b++) all += part[b];
-    *sum += all;
-    if (B == COUNTER_LEFT) *counter = 1;
-}
-template <int B> static void run_last()
-{
-    const int blocks = 7;
-    std::vector<float> values(2 * blocks + 2);
-    for (size_t i = 0; i < values.size(); i++) values[i] = (float)i;
-    dev_buffer<float> x(values), part(blocks), sum(std::vector<float>{0});
-    dev_buffer<unsigned> counter(std::vector<unsigned>{0});
-    float want = 0;
-    for (int k = 0; k < 3; k++) {
-        KLAUNCH((last_adds<B>), blocks, 32, 0, 0, sum.p, part.p, counter.p, x.p + k);
-        for (int i = 0; i < 2 * blocks; i++) want += (float)(i + k);
-    }
-    launched();
-    compare("sum of three launches", sum.get(), {want});
-}
 
 /* ---- blocks that wait for other blocks: two blocks copy *x, then one block changes *x ---- */
 
@@ -60,13 +32,12 @@ template <int B> static void run_in_turns()
     compare("x", x.get(), std::vector<float>{0});
 }
 
-/* ---- host programs: a captured graph, and pinned buffers that are filled, copied and summed on two streams ---- */
+/* ---- a host program: pinned buffers that are filled, copied and summed on two streams ---- */
 
 static __global__ void accumulate(float *sum, const float *x, int n)
 {
     for (int i = 0; i < n; i++) *sum += x[i];
 }
-static __global__ void step_kernel(float *w, const float *rate, float fixed) { *w += rate ? *rate : fixed; }
 
 template <int B> static void run_stream()
 {
@@ -109,64 +80,7 @@ template <int B> static void run_stream()
     }
     cudaFreeHost(result);
     cudaStreamDestroy(copy);
-
-    dev_buffer<float> w(std::vector<float>{0}), rate(std::vector<float>{1});
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-    float now = 1;
-    cudaStreamBeginCapture(compute, cudaStreamCaptureModeGlobal);
-    KLAUNCH(step_kernel, 1, 1, 0, compute, w.p, B == BY_VALUE ? nullptr : rate.p, now);
-    cudaStreamEndCapture(compute, &graph);
-    cudaGraphInstantiateWithFlags(&exec, graph, 0);
-    for (; now < 4; now++) {
-        rate.put({now});
-        cudaGraphLaunch(exec, compute);
-        cudaStreamSynchronize(compute);
-    }
-    launched();
-    compare("w", w.get(), {6});
-    cudaGraphExecDestroy(exec);
-    cudaGraphDestroy(graph);
     cudaStreamDestroy(compute);
-}
-
-/* ---- a captured graph of two branches: one computes y = x + 1, then the other sets x = 5 ---- */
-
-static __global__ void put_sum(float *to, const float *from, float more) { *to = (from ? *from : 0) + more; }
-
-template <int B> static void run_branches()
-{
-    cudaStream_t stream, side;
-    cudaEvent_t begun, read;
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-    dev_buffer<float> x(std::vector<float>{0}), y(std::vector<float>{0});
-    cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
-    cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking);
-    cudaEventCreate(&begun);
-    cudaEventCreate(&read);
-    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
-    KLAUNCH(put_sum, 1, 1, 0, stream, x.p, (const float *)nullptr, 2.0f);
-    cudaEventRecord(begun, stream);
-    cudaStreamWaitEvent(side, begun);
-    KLAUNCH(put_sum, 1, 1, 0, side, y.p, (const float *)x.p, 1.0f);
-    cudaEventRecord(read, side);
-    if (B != NOT_JOINED) cudaStreamWaitEvent(stream, read);
-    KLAUNCH(put_sum, 1, 1, 0, stream, x.p, (const float *)nullptr, 5.0f);
-    cudaStreamWaitEvent(stream, read); /* the branch must join here at the latest, or the capture fails */
-    cudaStreamEndCapture(stream, &graph);
-    cudaGraphInstantiateWithFlags(&exec, graph, 0);
-    cudaGraphLaunch(exec, stream);
-    cudaStreamSynchronize(stream);
-    launched();
-    compare("x", x.get(), {5});
-    compare("y", y.get(), {3});
-    cudaGraphExecDestroy(exec);
-    cudaGraphDestroy(graph);
-    cudaEventDestroy(begun);
-    cudaEventDestroy(read);
-    cudaStreamDestroy(side);
-    cudaStreamDestroy(stream);
 }
 
 /* ---- Three consecutive kernels that may start early: each multiplies by w ---- */

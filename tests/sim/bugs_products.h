@@ -11,22 +11,13 @@
 static const int DEPTH = 64; /* A (16, DEPTH), B (8, DEPTH), C (16, 8) */
 template <int B> static __global__ void product(float *c, const __nv_bfloat16 *a, const __nv_bfloat16 *b)
 {
-    enum { ROW = B == SKEWED_ROW ? 20 : 24 };
-    SHARED(__nv_bfloat16, sa, [2][16][ROW]);
-    SHARED(__nv_bfloat16, sb, [2][8][ROW]);
+    SHARED(__nv_bfloat16, sa, [2][16][24]);
+    SHARED(__nv_bfloat16, sb, [2][8][24]);
     const int lane = threadIdx.x;
     auto load = [&](int k, int stage) {
         int row = lane / 2, col = lane % 2 * 8;
-        if (B == SKEWED_ROW) { /* bug: the row pitch is too small, and ordinary stores fill the rows */
-            for (int i = 0; i < 8; i++) sa[stage][row][col + i] = a[row * DEPTH + k + col + i];
-        } else {
-            cp_async16(&sa[stage][row][col], a + row * DEPTH + k + col, true);
-        }
-        if (row < 8) {
-            if (B == SKEWED_ROW)
-                for (int i = 0; i < 8; i++) sb[stage][row][col + i] = b[row * DEPTH + k + col + i];
-            else cp_async16(&sb[stage][row][col], b + row * DEPTH + k + col, true);
-        }
+        cp_async16(&sa[stage][row][col], a + row * DEPTH + k + col, true);
+        if (row < 8) cp_async16(&sb[stage][row][col], b + row * DEPTH + k + col, true);
         cp_async_commit();
     };
     float sum[4] = {0, 0, 0, 0};
@@ -37,7 +28,7 @@ template <int B> static __global__ void product(float *c, const __nv_bfloat16 *a
             load(k + 16, stage ^ 1);
             if (B == SHALLOW_WAIT) cp_async_wait<2>();
             else cp_async_wait<1>();
-        } else if (B != UNWAITED_COPY) {
+        } else {
             cp_async_wait<0>();
         }
         if (B != NO_SYNCWARP) __syncwarp();
@@ -49,7 +40,6 @@ template <int B> static __global__ void product(float *c, const __nv_bfloat16 *a
     }
     for (int i = 0; i < 4; i++) {
         int row = lane / 4 + i / 2 * 8, col = lane % 4 * 2 + i % 2;
-        if (B == LANE_MAP) row = lane / 4 + i % 2 * 8, col = lane % 4 * 2 + i / 2;
         c[row * 8 + col] = sum[i];
     }
 }
@@ -121,46 +111,6 @@ template <int B> static void run_wide_product()
     KLAUNCH((wide_product<B>), 1, 128, 0, 0, c.p, da.p, db.p);
     launched();
     compare("c", c.get(), want);
-}
-
-/* ---- C = A * B in fp16 by one warp, with an exponent shift for small gradients A ---- */
-
-template <int B> static __global__ void scaled_product(float *c, const float *a, const float *b, int shift)
-{
-    SHARED(uint4, units, [2 * 16 + 2 * 8]); /* planes of A, then of B */
-    const int i = threadIdx.x;
-    float v[8];
-    for (int e = 0; e < 8; e++) v[e] = a[i % 16 * 16 + i / 16 * 8 + e] * dg_power_of_two(B == NOT_SCALED ? 0 : shift);
-    units[i] = B == TOO_LARGE ? make_uint4(to_fp16x2(v[0], v[1]), to_fp16x2(v[2], v[3]), to_fp16x2(v[4], v[5]),
-                                           to_fp16x2(v[6], v[7]))
-                              : dg_mma_fp16::round(v);
-    for (int e = 0; e < 8; e++) v[e] = b[i % 8 * 16 + i / 8 % 2 * 8 + e];
-    if (i < 16) units[32 + i] = dg_mma_fp16::round(v);
-    __syncwarp();
-    dg_sums<dg_mma_fp16, 1, 2> sums;
-    uint32_t fa[1][4], fb[1][4];
-    sums.clear();
-    ldsm_x4(fa[0], units + i);
-    ldsm_x4(fb[0], units + 32 + i % 16);
-    sums.add(fa, fb);
-    if (B != STAYS_SCALED) sums.times(dg_power_of_two(-shift));
-    for (int row = 0; row < 2; row++) sums.store(c + (row * 8 + i / 4) * 8, row, i % 4 * 2, 8);
-}
-template <int B> static void run_scaled_product()
-{
-    const int shift = 18;
-    std::vector<float> a = dev_random(16 * 16, 7), b = dev_random(8 * 16, 8), want(16 * 8);
-    for (float &f : a) f = ldexpf(f, -shift - 6);
-    a[5] = 1; /* clamped, because the shifted value exceeds fp16 */
-    for (int i = 0; i < 16; i++)
-        for (int j = 0; j < 8; j++)
-            for (int k = 0; k < 16; k++)
-                want[i * 8 + j] += (float)(dev_rounded(a[i * 16 + k], DG_MATH_FP16, shift) *
-                                           dev_rounded(b[j * 16 + k], DG_MATH_FP16));
-    dev_buffer<float> da(a), db(b), c(16 * 8);
-    KLAUNCH((scaled_product<B>), 1, 32, 0, 0, c.p, da.p, db.p, shift);
-    launched();
-    compare("c", c.get(), want, 2e-8f);
 }
 
 #endif
