@@ -1,14 +1,10 @@
-"""Limits of the system and others at work in the same places: full disks, no inodes, little memory, few files, small
-files, several starts at once, images that change while they are read."""
+"""Limits of the system: full disks, no inodes, little memory, few files, small files."""
 import os
-import random
-import shutil
 import subprocess
-import threading
 
 from concurrent.futures import ThreadPoolExecutor
 
-from place import CODES, PROGRAM, difference, environment, left, limits, temporaries
+from place import difference, limits, temporaries
 
 RUN = '--data cats --model tiny.cfg --batch 4 --epochs 1 --checkpoint-every 1 -q --out new'
 COMMANDS = {'run': RUN, 'generate': 'generate run -n 2 --out new', 'export': 'export run --out new',
@@ -101,61 +97,6 @@ def on_a_disk(whole, place, options):
         subprocess.run(['umount', '-l', disk], check=True)
 
 
-def starts_at_once(whole, place, n):
-    """One of them trains; the others report that it does, or did."""
-    place.fresh()
-    starts = [subprocess.Popen([PROGRAM] + RUN.split(), cwd=place.folder, env=environment(), stdin=subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(n)]
-    said = [p.communicate()[1].decode() for p in starts]
-    codes = sorted(p.returncode for p in starts)
-    if codes.count(0) != 1 or not set(codes) <= {0, 2, 7}:
-        return f'exit {codes}: {[s[-200:] for s in said if s]}'
-    return difference(whole.made['run'], place.made())
-
-
-def images_that_change(whole, place, seed):
-    """While others cut, replace and remove images, the command reports what it could read, or that it could not. Its
-    cache must match the images."""
-    r = random.Random(seed)
-    place.fresh(('cats',))
-    folder, stop = os.path.join(place.folder, 'cats'), threading.Event()
-    names = sorted(os.listdir(folder))
-
-    def change():
-        while not stop.wait(0.0005):
-            path, source = os.path.join(folder, r.choice(names)), os.path.join(place.inputs.folder, 'cats',
-                                                                                r.choice(names))
-            what = r.randrange(4)
-            if what == 0 and os.path.exists(path):
-                os.truncate(path, r.randrange(os.path.getsize(path) + 1))
-            elif what == 1 and os.path.exists(path):
-                os.unlink(path)
-            elif what == 2:
-                shutil.copy(source, path)
-            elif what == 3:
-                shutil.copy(source, path + '.new')
-                os.replace(path + '.new', path)
-
-    changer = threading.Thread(target=change)
-    changer.start()
-    args = [a if a != 'new' else 'old' for a in COMMANDS['data'].split()] + ['--cache', 'cached']
-    try:
-        done = place.run(args)
-    finally:
-        stop.set()
-        changer.join()
-    if done.code not in (0, 3, 4) or done.code and not done.err.strip():
-        return str(done)
-    shutil.rmtree(folder)
-    shutil.copytree(os.path.join(place.inputs.folder, 'cats'), folder)
-    fresh, cached = place.run(COMMANDS['data'].split()), place.run(COMMANDS['data'].split() + ['--cache', 'cached'])
-    if (fresh.code, cached.code) != (0, 0):
-        return f'with the original images: {fresh}, {cached}'
-    if cached.out.replace('"cached":true', '"cached":false') != fresh.out and cached.out != fresh.out:
-        return 'with the original images the cache differs'
-    return ''
-
-
 def torture(place_for, jobs, tell, every=1, seed=0):
     """All limits; returns their number. tell(what, words) is called for errors."""
     whole, work, least = Whole(place_for.get()), [], begins(place_for.get())
@@ -169,8 +110,6 @@ def torture(place_for, jobs, tell, every=1, seed=0):
     if os.environ.get('TORTURE_MOUNTS'):
         work += [('disk', on_a_disk, f'size={4 * n}k') for n in range(1 + seed % every, 160, every)]
         work += [('inodes', on_a_disk, f'size=20m,nr_inodes={n}') for n in range(2, 20, min(every, 3))]
-    work += [('starts at once', starts_at_once, n) for n in range(2, 9, min(every, 3))] * max(1, 10 // every)
-    work += [('images that change', images_that_change, seed + n) for n in range(max(5, 100 // every))]
     def one(job):
         what, function, *given = job
         wrong = function(whole, place_for.get(), *given)

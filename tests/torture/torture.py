@@ -5,7 +5,7 @@
 
 calls   Each call of each command (commands.py) that can fail fails once: alone, with all later ones, cut short,
         interrupted, after a signal, or with the process killed there. With sanitizers only allocations.
-limits  Small disks, limits of memory, files and file size, several starts at once, images that change.
+limits  Small disks, limits of memory, files and file size.
 power   A power failure at every call of a run.
 kills   KILLS of a run at random times, repeatedly, until it ends.
 
