@@ -111,9 +111,9 @@ static double takes_what_is_planned(double most)
     data.channels = 3;
     data.pixels = pixels;
     o.grid_rows = o.grid_cols = 2;
-    o.beta1 = 0.5;
-    o.beta2 = 0.999;
-    o.eps = 1e-8;
+    o.job.beta1 = 0.5;
+    o.job.beta2 = 0.999;
+    o.job.eps = 1e-8;
     o.device_memory = most;
     bench = {};
     bench.o = &o;
