@@ -38,6 +38,7 @@ printf 'conv_fwd N=64 H=32 : tiled\n\001\377\nnorm_act = ?\n[sm_90]\nadam n=6946
     "$dir/junk.tune"
 exits 0 plan dcgan64-paper --arch sm_90 --tuning "$dir/junk.tune"
 says shape-incomplete "$dir/junk.tune:1:" '3)'
+stderr_has 'rows with errors are left out'
 same "$dir/rule" "$dir/.out"
 refuses 4 'cannot-open none.tune' plan dcgan64-paper --arch sm_90 --tuning "$dir/none.tune"
 
