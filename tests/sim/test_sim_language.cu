@@ -231,14 +231,4 @@ static void test_conflicts()
     sim::clear();
 }
 
-int main()
-{
-    test_order();
-    test_waiting();
-    test_shuffle<float>();
-    test_shuffle<double>();
-    test_votes();
-    test_memory();
-    test_conflicts();
-    return dg_test_report();
-}
+DG_TESTS(test_order, test_waiting, test_shuffle<float>, test_shuffle<double>, test_votes, test_memory, test_conflicts)

@@ -125,10 +125,4 @@ static void check_rest(void)
     DG_CHECK(run((machine){.fails = true}, DG_RULE_USAGE, 8) == DG_FAILED && table.rows == 0);
 }
 
-int main(void)
-{
-    check_usage();
-    check_epoch_time();
-    check_rest();
-    return dg_test_report();
-}
+DG_TESTS(check_usage, check_epoch_time, check_rest)

@@ -197,12 +197,4 @@ static void check_sweep(void)
     }
 }
 
-int main(void)
-{
-    check_sweep();
-    check_sizes();
-    check_choices();
-    check_disturbed();
-    check_time();
-    return dg_test_report();
-}
+DG_TESTS(check_sweep, check_sizes, check_choices, check_disturbed, check_time)

@@ -131,8 +131,4 @@ static void test_all()
     test_wgmma<16, true, true>("wgmma of 128, N-major, A in registers");
 }
 
-int main()
-{
-    test_all();
-    return dg_test_report();
-}
+DG_TESTS(test_all)

@@ -243,11 +243,4 @@ static void splits()
         }
 }
 
-int main()
-{
-    convolutions();
-    dense_and_thin();
-    updates();
-    splits();
-    return dg_test_report();
-}
+DG_TESTS(convolutions, dense_and_thin, updates, splits)

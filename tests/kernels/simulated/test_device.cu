@@ -88,10 +88,4 @@ static void check_open(void)
               sim::live_allocations(), sim::live_handles());
 }
 
-int main(void)
-{
-    check_covers();
-    check_absence();
-    check_open();
-    return dg_test_report();
-}
+DG_TESTS(check_covers, check_absence, check_open)
