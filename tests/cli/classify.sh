@@ -135,14 +135,10 @@ refuses 3 no-training-part --data "$dir/tests" --model "$dir/tiny.cfg" --out "$d
 # export and import keep the answers
 out_and_in "$dir/run" "$one"
 if [ -n "$python" ]; then # an exported classifier without names
-    "$python" - "$dir/net.safetensors" > "$dir/nameless.safetensors" << 'END'
-import json, struct, sys
-data = open(sys.argv[1], 'rb').read()
-n = struct.unpack('<Q', data[:8])[0]
-header = json.loads(data[8:8 + n])
-header['__metadata__'] = {k: v for k, v in header['__metadata__'].items() if k != 'classes' and 'crc32' not in k}
-text = json.dumps(header).encode()
-sys.stdout.buffer.write(struct.pack('<Q', len(text)) + text + data[8 + n:])
+    "$python" - "$dir/net.safetensors" "$dir/nameless.safetensors" << 'END'
+import st, sys
+header, meta, data = st.read(sys.argv[1])
+st.write(sys.argv[2], header, {k: v for k, v in meta.items() if k != 'classes' and 'crc32' not in k}, data)
 END
     exits 2 classify "$dir/nameless.safetensors" "$one"
     stderr_has 'nameless.safetensors: has no class names; make a checkpoint from it with'

@@ -51,15 +51,8 @@ exits 0 generate ralsgan/run --seeds 0-3 --out shown --scale 1 -q
 holds shown/grid.png
 if [ "${DCGAN_DEVICE#cuda}" = "$DCGAN_DEVICE" ]; then
     "$python" - <<'END'
-import json, struct, sys
-def tensors(path):
-    with open(path, 'rb') as file:
-        data = file.read()
-    size = struct.unpack('<Q', data[:8])[0]
-    header = json.loads(data[8:8 + size])
-    return {k: data[8 + size + v['data_offsets'][0]:8 + size + v['data_offsets'][1]]
-            for k, v in header.items() if k != '__metadata__'}
-checkpoint, export = tensors('ralsgan/run/checkpoint.safetensors'), tensors('two.safetensors')
+import st, sys
+checkpoint, export = st.values('ralsgan/run/checkpoint.safetensors'), st.values('two.safetensors')
 averaged = [k for k in checkpoint if k.startswith('ema.')]
 counted = [k for k in export if not k.endswith('num_batches_tracked')]
 ok = len(averaged) == len(counted) and all(export[k] == checkpoint['ema.G.' + k] for k in counted)

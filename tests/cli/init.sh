@@ -20,12 +20,9 @@ for n in G D; do
     exits 0 export first --network $n --out first-$n.safetensors
     exits 0 export same --network $n --out same-$n.safetensors
     ensure "$n should have the weights of the other run" "$python" - first-$n.safetensors same-$n.safetensors << 'END'
-import json, sys
+import st, sys
 def weights(path):
-    data = open(path, 'rb').read()
-    end = 8 + int.from_bytes(data[:8], 'little')
-    return {name: data[end + t['data_offsets'][0]:end + t['data_offsets'][1]]
-            for name, t in json.loads(data[8:end]).items() if not any(w in name for w in ('__', 'running', 'num'))}
+    return {n: v for n, v in st.values(path).items() if 'running' not in n and 'num' not in n}
 assert weights(sys.argv[1]) == weights(sys.argv[2])
 END
 done

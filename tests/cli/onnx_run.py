@@ -12,6 +12,7 @@ import sys
 import zlib
 
 import numpy as np
+import st
 
 
 def varint(b, i):
@@ -154,11 +155,9 @@ def png(path):
 
 
 def tensor(path, name):
-    b = open(path, 'rb').read()
-    n = struct.unpack_from('<Q', b)[0]
-    t = json.loads(b[8:8 + n])[name]
-    start, end = (8 + n + k for k in t['data_offsets'])
-    return np.frombuffer(b[start:end], '<f4').reshape(t['shape'])
+    entries, _, data = st.read(path)
+    t = entries[name]
+    return np.frombuffer(data[slice(*t['data_offsets'])], '<f4').reshape(t['shape'])
 
 
 def main(what, path, *rest):

@@ -23,14 +23,12 @@ refuses 2 'fixed-in-run dcgan-16x3' --resume --out plain/run --norm-d spectral
 
 # D's export has PyTorch's names; --init from such a run
 "$python" - << 'END'
-import json, struct, sys
-with open('one/run/D.safetensors', 'rb') as file:
-    header = json.loads(file.read(struct.unpack('<Q', file.read(8))[0]))
+import st, sys
 expected = {}
 for n, filters, of in ((0, 32, 3), (2, 64, 32), (4, 1, 64)):
     expected.update({f'main.{n}.weight_orig': [filters, of, 4, 4], f'main.{n}.weight_u': [filters],
                  f'main.{n}.weight_v': [16 * of]})
-sys.exit({k: v['shape'] for k, v in header.items() if k != '__metadata__'} != expected)
+sys.exit({k: v['shape'] for k, v in st.read('one/run/D.safetensors')[0].items()} != expected)
 END
 fact $? 'D should have weight_orig, weight_u and weight_v of each layer, and nothing else'
 run --init one/run --epochs 1 --out other/run

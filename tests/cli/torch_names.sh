@@ -28,9 +28,9 @@ case $? in
 esac
 
 # the optimizer's moments are those of [train], so that training can continue
-"$python" -c 'import json, sys; d = open(sys.argv[1], "rb").read(); n = int.from_bytes(d[:8], "little")
-h = json.loads(d[8:8 + n]); sys.exit(not ("sgd.m.C.main.0.weight" in h and h["__metadata__"]["optimizer"] == "sgd"
-and not [k for k in h if k.startswith("adam")]))' "$dir/in.safetensors"
+"$python" -c 'import st, sys; h, meta, _ = st.read(sys.argv[1])
+sys.exit(not ("sgd.m.C.main.0.weight" in h and meta["optimizer"] == "sgd" and not [k for k in h if k.startswith("adam")]))' \
+    "$dir/in.safetensors"
 fact $? 'an imported checkpoint should have the moments of sgd'
 
 # refused
@@ -56,15 +56,10 @@ shows 'generate' import "$dir/gan.safetensors" --out "$dir/gan-in.safetensors"
 refuses 2 'other-kind gan-in.safetensors' import "$dir/small.safetensors" --out "$dir/gan-in.safetensors"
 says other-kind checkpoint classifier
 "$python" - "$dir/small.safetensors" "$dir/one.safetensors" << 'END'
-import json, struct, sys
-d = open(sys.argv[1], 'rb').read()
-n = struct.unpack('<Q', d[:8])[0]
-h = json.loads(d[8:8 + n])
-assert set(h) == {'__metadata__', 'fc.weight', 'fc.bias'}, set(h)
-h['__metadata__'] = {'model': h['__metadata__']['model'], 'classes': 'a\n'}
-t = json.dumps(h).encode()
-t += b' ' * (-len(t) % 8)
-open(sys.argv[2], 'wb').write(struct.pack('<Q', len(t)) + t + d[8 + n:])
+import st, sys
+header, meta, data = st.read(sys.argv[1])
+assert set(header) == {'fc.weight', 'fc.bias'}, header
+st.write(sys.argv[2], header, {'model': meta['model'], 'classes': 'a\n'}, data)
 END
 exits 4 import "$dir/one.safetensors" --out "$dir/none.safetensors"
 says class-names-count one.safetensors 1 small 2

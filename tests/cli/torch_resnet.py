@@ -10,6 +10,8 @@ import random
 import struct
 import sys
 
+import st
+
 SIZE, CLASSES = 64, 12
 BLOCKS, WIDTH = (3, 4, 6, 3), 4
 
@@ -56,27 +58,19 @@ def values(name, shape):
 
 def write(path):
     random.seed(1)
-    header, blobs, at = {'__metadata__': {'format': 'pt'}}, [], 0
+    header, blobs, at = {}, [], 0
     for name, shape in tensors().items():
         blob = struct.pack(f'<{len(v)}f', *v) if shape and (v := values(name, shape)) else struct.pack('<q', 0)
         header[name] = {'dtype': 'F32' if shape else 'I64', 'shape': list(shape),
                         'data_offsets': [at, at + len(blob)]}
         blobs.append(blob)
         at += len(blob)
-    text = json.dumps(header).encode()
-    text += b' ' * (-len(text) % 8)
-    with open(path, 'wb') as file:
-        file.write(struct.pack('<Q', len(text)) + text + b''.join(blobs))
+    st.write(path, header, {'format': 'pt'}, b''.join(blobs))
 
 
 def read(path):
-    with open(path, 'rb') as file:
-        data = file.read()
-    end = 8 + struct.unpack('<Q', data[:8])[0]
-    header = json.loads(data[8:end])
-    header.pop('__metadata__', None)
-    return {n: (t['dtype'], t['shape'], data[end + t['data_offsets'][0]:end + t['data_offsets'][1]])
-            for n, t in header.items()}
+    header, _, data = st.read(path)
+    return {n: (t['dtype'], t['shape'], data[slice(*t['data_offsets'])]) for n, t in header.items()}
 
 
 def judge(weights, png, said):

@@ -68,19 +68,17 @@ END
     for p in fp64 fp32; do
         exits 0 --data "$dir/idx" --model "$dir/grey.cfg" --steps 1 --precision $p --out "$dir/grey-$p" -q
         python3 - "$dir/idx/train-images" "$dir/grey-$p/checkpoint.safetensors" << 'END'
-import json, struct, sys
+import st, sys
 import numpy as np
 x = np.frombuffer(open(sys.argv[1], 'rb').read()[16:], np.uint8).reshape(300, 400) / 255
 mean = x.mean(0)
 values, vectors = np.linalg.eigh((x - mean).T @ (x - mean) / 300)
 expected = vectors / np.sqrt(values + 1e-5) @ vectors.T
-b = open(sys.argv[2], 'rb').read()
-n = struct.unpack('<Q', b[:8])[0]
-h = json.loads(b[8:8 + n])
+header, _, data = st.read(sys.argv[2])
 def read(name):
-    t = h[name]
+    t = header[name]
     kind = {'F64': np.float64, 'F32': np.float32}[t['dtype']]
-    return np.frombuffer(b[8 + n:][slice(*t['data_offsets'])], kind).reshape(t['shape'])
+    return np.frombuffer(data[slice(*t['data_offsets'])], kind).reshape(t['shape'])
 for got, good in ((read('C.input.weight'), expected), (read('C.input.bias'), -expected @ mean)):
     error = abs(got - good).max() / abs(good).max()
     assert error < (1e-9 if got.dtype == np.float64 else 1e-6), error
