@@ -29,8 +29,8 @@ esac
 
 # the optimizer's moments are those of [train], so that training can continue
 "$python" -c 'import st, sys; h, meta, _ = st.read(sys.argv[1])
-sys.exit(not ("sgd.m.C.main.0.weight" in h and meta["optimizer"] == "sgd" and not [k for k in h if k.startswith("adam")]))' \
-    "$dir/in.safetensors"
+sys.exit(not ("sgd.m.C.main.0.weight" in h and meta["optimizer"] == "sgd"
+and not [k for k in h if k.startswith("adam")]))' "$dir/in.safetensors"
 fact $? 'an imported checkpoint should have the moments of sgd'
 
 # refused
