@@ -9,13 +9,8 @@
 #include "tempdir.h"
 #include "test.h"
 
-static unsigned long long dice = 7;
-static double normal(void)
-{
-    double sum = 0;
-    for (int i = 0; i < 12; i++) sum += dg_test_random(&dice) / 2;
-    return sum;
-}
+enum { SIZE = 16, CLASSES = 5, COUNT = 1500, IMAGE = SIZE * SIZE * 3, TRAINED = 1000 };
+#include "spoil.h" /* uses SIZE and IMAGE */
 
 enum { N = 7 };
 
@@ -115,8 +110,6 @@ static void check_pair(void)
     DG_NEAR(d, want, 1e-12 * want);
 }
 
-enum { SIZE = 16, CLASSES = 5, COUNT = 1500, IMAGE = SIZE * SIZE * 3, TRAINED = 1000 };
-
 static const char classifier[] = "[model]\nname = t\nsize = 16\nclasses = 5\n"
                                  "[C.1]\nfilters = 12\nkernel = 3\nstride = 2\nnorm = batch\nact = relu\n"
                                  "[C.2]\nfilters = 16\nkernel = 3\nstride = 2\nnorm = batch\nact = relu\n"
@@ -167,36 +160,6 @@ static int class_of(spoilt how, int i)
     return i % CLASSES;
 }
 
-static void blur(uint8_t *p)
-{
-    uint8_t was[IMAGE];
-    memcpy(was, p, sizeof was);
-    for (int i = 0; i < IMAGE; i++) {
-        const int y = i / (3 * SIZE), x = i / 3 % SIZE;
-        const int up = y ? i - 3 * SIZE : i, down = y < SIZE - 1 ? i + 3 * SIZE : i, left = x ? i - 3 : i,
-                  right = x < SIZE - 1 ? i + 3 : i;
-        p[i] = (uint8_t)((was[i] + was[up] + was[down] + was[left] + was[right] + 2) / 5);
-    }
-}
-
-static void add_noise(uint8_t *p, double sigma)
-{
-    for (int i = 0; i < IMAGE; i++) {
-        const double v = p[i] + sigma * normal();
-        p[i] = (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
-    }
-}
-
-static void exchange_halves(uint8_t *p)
-{
-    for (int i = 0; i < IMAGE / 2; i++) {
-        const int y = i / (3 * SIZE / 2), x = i % (3 * SIZE / 2), a = y * 3 * SIZE + x, b = a + 3 * SIZE / 2;
-        const uint8_t t = p[a];
-        p[a] = p[b];
-        p[b] = t;
-    }
-}
-
 /* Passes 2 * COUNT real images or COUNT degraded images to the judge. */
 static void take(spoilt how, int first, dg_judged *out)
 {
@@ -204,11 +167,13 @@ static void take(spoilt how, int first, dg_judged *out)
     const int drawn = how == REAL ? 2 * COUNT : COUNT, from = how == REAL ? 0 : 2 * COUNT;
     dice = 11;
     for (int i = 0; i < drawn; i++) {
-        uint8_t *p = pixels + (size_t)i * IMAGE;
+        uint8_t *p = pixels + (size_t)i * IMAGE, good[IMAGE];
         draw(p, class_of(how, i), from + i);
-        for (int k = 0; k < (how == BLUR ? 1 : how == MORE_BLUR ? 3 : 0); k++) blur(p);
-        if (how == NOISE || how == MORE_NOISE) add_noise(p, how == NOISE ? 35 : 60);
-        if (how == HALVES) exchange_halves(p);
+        memcpy(good, p, sizeof good);
+        if (how == BLUR || how == MORE_BLUR) blur(p, good, i);
+        if (how == MORE_BLUR) memcpy(good, p, sizeof good), blur(p, good, i);
+        if (how == NOISE || how == MORE_NOISE) add_noise(p, good, how == NOISE ? 35 : 60);
+        if (how == HALVES) halves(p, good, i);
     }
     DG_WORKS(dg_judged_take(&jury, pixels, drawn, how != REAL, first, out));
 }
