@@ -89,7 +89,7 @@ TESTS     := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(filter-out $(LEFT_OUT),$
 # The longest test starts first, or it would run alone at the end.
 LONGEST    := tests/cli/torture.sh
 # Scripts in which sanitizers find nothing new: docs/testing.md has the reasons.
-ONCE       := build_cuda calls compilers cuda_archs keys library pages pre_commit races reference soak eval_numpy onnx \
+ONCE       := build_cuda calls compilers cuda_archs keys library pages pre_commit races reference eval_numpy onnx \
               torch_names batch check eval eval_every limits profile doctor models penalty precision schedule spectral \
               zca
 CLI_TESTS  := $(filter-out $(LONGEST) $(if $(SAN),$(ONCE:%=tests/cli/%.sh)),$(wildcard tests/cli/*.sh))
@@ -268,21 +268,19 @@ fuzz: ## fuzz every reader of files, FUZZ_SECONDS (60) each, or FUZZ_TARGETS="pn
 	    $(MAKE) CC=clang BUILD=$(FUZZ_BUILD) SAN=1 ISAS=base CFLAGS='$(FUZZ_CFLAGS)' KFLAGS='$(FUZZ_KFLAGS)' \
 	    LDFLAGS=-fsanitize=fuzzer-no-link,address FUZZER=-fsanitize=fuzzer fuzzers
 	$(Q)sh scripts/fuzz/run $(FUZZ_BUILD) $(FUZZ_SECONDS) $(FUZZ_TARGETS)
-# Every part runs, also after failures; the last line counts them. soak.txt has the counts, docs/testing.md the table.
-PART := sh scripts/soak/part
-soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kills, torture, tests, also watched, fuzzing: SOAK_MINUTES (60) and more
-	$(Q)rm -f soak.txt
-	-$(Q)$(PART) kills env $(TORTURE) kills --kills $$(($(SOAK_MINUTES) * 200)) --seed $$$$
-	-$(Q)$(PART) torture env $(TORTURE) --every $$((1 + 120 / $(SOAK_MINUTES))) --seed $$$$
-	-$(Q)DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' $(if $(SAN),,DG_TEST_LARGE=1) \
-	    $(PART) tests sh scripts/soak/run $$(($(SOAK_MINUTES) * 20)) $(TESTS) $(LONGEST) $(CLI_TESTS) \
-	    $(LONG_TESTS)
-	-$(Q)$(PART) tsan sh scripts/soak/watched tsan $$(($(SOAK_MINUTES) * 20))
-	-$(Q)$(PART) valgrind sh scripts/soak/watched valgrind $$(($(SOAK_MINUTES) * 20))
-	-$(Q)$(PART) architectures sh scripts/cuda-archs --all
-	-$(Q)$(PART) fuzz $(MAKE) fuzz FUZZ_SECONDS=$$(($(SOAK_MINUTES) * 20 / $(words $(FUZZERS))))
-	-$(Q)$(if $(SAN),,sh scripts/soak/table)
-	$(Q)$(PART) --sum
+# Every command runs, also after failures. The tests run with 1 to 7 threads, depending on the day.
+soak: SECONDS = $$(($(SOAK_MINUTES) * 20))
+soak: FAILS = || touch $(BUILD)/soak-failed
+soak: $(PROGRAM) $(PRELOADS) ## kills, torture, check-all, also watched, fuzz, GPUs: SOAK_MINUTES (60) and more
+	$(Q)rm -f $(BUILD)/soak-failed
+	$(Q)$(TORTURE) kills --kills $$(($(SOAK_MINUTES) * 200)) --seed $$$$ $(FAILS)
+	$(Q)$(TORTURE) --every $$((1 + 120 / $(SOAK_MINUTES))) --seed $$$$ $(FAILS)
+	$(Q)$(if $(SAN),,DG_TEST_LARGE=1) OMP_NUM_THREADS=$$(($$(date +%-d) % 7 + 1)) $(MAKE) check-all $(FAILS)
+	$(Q)sh scripts/watched tsan $(SECONDS) $(FAILS)
+	$(Q)sh scripts/watched valgrind $(SECONDS) $(FAILS)
+	$(Q)sh scripts/cuda-archs --all $(FAILS)
+	$(Q)$(MAKE) fuzz FUZZ_SECONDS=$$(($(SECONDS) / $(words $(FUZZERS)))) $(FAILS)
+	$(Q)[ ! -e $(BUILD)/soak-failed ]
 
 deb: ## Debian packages in build-deb/, without CUDA
 	$(Q)sh scripts/deb

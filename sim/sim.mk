@@ -33,7 +33,7 @@ $(SIM)/asan/kernels/fused/%.o: SIM_asan += -fno-sanitize=undefined -fsanitize=al
 SIM_FLAGS     = -std=c++20 $(SIM_DEBUG) -Wall -Wextra -Wno-unknown-pragmas -Werror=switch $(if $(WERROR),-Werror) -I. \
                 $(DEP_CFLAGS)
 
-ifneq ($(filter check check-all sim-check soak,$(MAKECMDGOALS)),)
+ifneq ($(filter check check-all sim-check,$(MAKECMDGOALS)),)
 SIM_WHY_NOT := $(shell echo 'int main() { return sizeof __x86_64__; }' | \
                  $(CXX) -std=c++20 -x c++ -fsyntax-only - 2>/dev/null || echo $(CXX) compiles no C++20 for x86-64 here)
 endif
@@ -121,7 +121,6 @@ ifeq ($(filter check,$(MAKECMDGOALS)),)
 SIM_PROGRAM := $(SIM)/$(SIM_FIRST)/dcgan
 endif
 check-all: $(SIM_BIN) $(SIM_BUG) $(if $(SAN),,$(SIM_PROGRAM))
-soak: $(SIM_PROGRAM)
 $(if $(ROOM),,check): $(SIM_CHECKS:%=$(SIM)/$(SIM_FIRST)/%)
 endif
 check-all: $(SIM_PARTS)
