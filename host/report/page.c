@@ -161,18 +161,20 @@ static dg_err put_tests(FILE *to, const dg_report_run *r)
 
 static void put_findings(FILE *to, const dg_report_run *r)
 {
-    if (!r->findings) return;
+    char text[300];
+    if (!r->doctor || !r->doctor->findings) return;
     open_section(to, "doctor", "Doctor");
     fputs("<ul class=\"findings\">\n", to);
-    for (int i = 0; i < r->findings; i++) {
-        const dg_report_finding *f = &r->finding[i];
-        fprintf(to, "<li><strong>Epoch %ju", (uintmax_t)f->from);
-        if (f->to > f->from) fprintf(to, " to %ju", (uintmax_t)f->to);
-        else if (!f->to) fputs(" to now", to);
+    for (int i = 0; i < r->doctor->findings; i++) {
+        dg_finding f = r->doctor->finding[i];
+        fprintf(to, "<li><strong>Epoch %ju", (uintmax_t)f.epoch);
+        if (!f.end_step) fputs(" to now", to);
+        else if (f.end_epoch > f.epoch) fprintf(to, " to %ju", (uintmax_t)f.end_epoch);
         fputs(": ", to);
-        dg_html_text(to, f->what);
+        f.end_step = 0; /* the text of the problem, not of its end */
+        dg_html_text(to, dg_finding_text(&f, text, sizeof text));
         fputs("</strong><br>", to);
-        dg_html_text(to, f->advice);
+        dg_html_text(to, f.rule->advice);
         fputs("</li>\n", to);
     }
     fputs("</ul>\n", to);

@@ -120,26 +120,16 @@ dg_err dg_report_session_write(const dg_report_session *s, const dg_directory *d
 static dg_err examine(dg_report_run *r)
 {
     if (!r->n || !dg_doctor_knows(r->recipe)) return DG_OK;
-    dg_doctor *d = malloc(sizeof *d);
-    dg_err e = d ? dg_grids_seen(r->path, &r->seen, &r->seens) : dg_fail(DG_DEVICE, "%s: out of memory", r->path);
+    r->doctor = calloc(1, sizeof *r->doctor);
+    if (!r->doctor) return dg_fail(DG_DEVICE, "%s: out of memory", r->path);
+    const dg_err e = dg_grids_seen(r->path, &r->seen, &r->seens);
     const dg_log_row *last = &r->row[r->n - 1];
-    const dg_loss loss = r->configured ? (dg_loss)r->then.job.loss : DG_LOSS_BCE;
-    if (!e && r->configured && dg_run_is_finished(&r->then, last->epoch, last->step))
-        dg_doctor_examine(d, loss, !r->then.init, r->row, r->n, r->seen, r->seens);
-    else if (!e) dg_doctor_replay(d, loss, r->row, r->n, r->seen, r->seens);
-    if (!e && d->findings && !(r->finding = malloc((size_t)d->findings * sizeof *r->finding)))
-        e = dg_fail(DG_DEVICE, "%s: out of memory", r->path);
-    for (int i = 0; i < (e ? 0 : d->findings); i++) {
-        dg_finding f = d->finding[i];
-        dg_report_finding *to = &r->finding[r->findings++];
-        to->from = f.epoch;
-        to->to = f.end_step ? f.end_epoch : 0;
-        f.end_step = 0;
-        dg_finding_text(&f, to->what, sizeof to->what);
-        snprintf(to->advice, sizeof to->advice, "%s", f.rule->advice);
-    }
-    free(d);
-    return e;
+    const dg_loss loss = r->configured ? r->then.job.loss : DG_LOSS_BCE;
+    if (e) return e;
+    if (r->configured && dg_run_is_finished(&r->then, last->epoch, last->step))
+        dg_doctor_examine(r->doctor, loss, !r->then.init, r->row, r->n, r->seen, r->seens);
+    else dg_doctor_replay(r->doctor, loss, r->row, r->n, r->seen, r->seens);
+    return DG_OK;
 }
 
 static void name_run(dg_report_run *r)
@@ -170,6 +160,6 @@ void dg_report_free(dg_report_run *r)
     free(r->row);
     free(r->place);
     free(r->seen);
-    free(r->finding);
+    free(r->doctor);
     *r = (dg_report_run){0};
 }

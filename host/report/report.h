@@ -10,11 +10,6 @@
 #include "host/rundir/log_text.h"
 
 typedef struct {
-    char what[300], advice[400];
-    uint64_t from, to; /* first and last epoch of the problem; to = 0: the problem persists */
-} dg_report_finding;
-
-typedef struct {
     char version[128], device[256], precision[16];
     double memory;
     int images, tests;
@@ -34,8 +29,7 @@ typedef struct {
     dg_report_grids grids;
     dg_grid_seen *seen;
     int seens;
-    dg_report_finding *finding;
-    int findings;
+    dg_doctor *doctor; /* NULL without the log of a GAN */
 } dg_report_run;
 
 /* Read a run directory, except r->grids, or a log file without a directory (dir < 0). Grids in r->seen are not read

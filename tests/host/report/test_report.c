@@ -299,10 +299,12 @@ static void findings(void)
     char *page = page_of(&r, &d, NULL);
     DG_CHECK(!strstr(page, "D wins"));
     free(page);
-    r.finding = calloc(2, sizeof *r.finding);
-    r.findings = 2;
-    r.finding[0] = (dg_report_finding){"D wins <b>", "Try a smaller lr.", 180, 300};
-    r.finding[1] = (dg_report_finding){"Collapse", "", 7, 0};
+    static const dg_doctor_rule rule[] = {{.says = "D wins <b>", .advice = "Try a smaller lr."},
+                                          {.says = "Collapse", .advice = ""}};
+    if (!DG_CHECK(r.doctor)) return;
+    r.doctor->findings = 2;
+    r.doctor->finding[0] = (dg_finding){.rule = &rule[0], .epoch = 180, .end_epoch = 300, .end_step = 1};
+    r.doctor->finding[1] = (dg_finding){.rule = &rule[1], .epoch = 7};
     page = page_of(&r, &d, NULL);
     DG_CHECK(strstr(page, "Epoch 180") && strstr(page, "D wins &#60;b&#62;</strong><br>Try"));
     DG_CHECK(strstr(page, ": Collapse"));
