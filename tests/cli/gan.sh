@@ -16,7 +16,7 @@ if grep -qE '^(loss|ema|augment)' plain/run/config.ini; then fact 1 'config.ini 
 if grep -q 'ema[.]' plain/run/checkpoint.safetensors; then fact 1 'the checkpoint should have no averages'; fi
 
 # each loss trains differently; an uninterrupted run, a resumed one and other thread counts give the same bytes
-all='--ema 0.8 --augment color,translation,cutout'
+all='--flip --ema 0.8 --augment color,translation,cutout'
 weights plain/run plain/weights
 for loss in $(losses); do
     run --epochs 2 --out "$loss/run" --loss "$loss" $all
@@ -28,7 +28,7 @@ for a in $(losses); do
         if [ "$a" != "$b" ] && cmp -s "$a/weights" "$b/weights"; then fact 1 "--loss $a should not train as $b"; fi
     done
 done
-run --epochs 2 --out less/run --loss ralsgan --ema 0.8 --augment color,cutout
+run --epochs 2 --out less/run --loss ralsgan --flip --ema 0.8 --augment color,cutout
 weights less/run less/weights
 differ less/weights ralsgan/weights 'other augmentation should give other weights'
 grep -q '^loss = ralsgan$' ralsgan/run/config.ini &&
