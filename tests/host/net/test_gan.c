@@ -446,18 +446,6 @@ static void penalised_layers(void)
     }
 }
 
-/* The layers of a generator cannot have spectral norm. */
-static void not_of_the_generator(void)
-{
-    static dg_model m;
-    const dg_recipe *r;
-    const char *text = "[model]\nname = g\nsize = 8\n[G.1]\nop = conv_transpose\nfilters = 4\nkernel = 8\npad = 0\n"
-                       "[G.2]\nfilters = 3\nkernel = 3\nnorm = spectral\nact = tanh\n"
-                       "[D.1]\nop = dense\nfilters = 1\nnorm = spectral\n";
-    DG_CHECKF(!dg_model_parse(text, "g.cfg", &m) && dg_recipe_for(&m, &r) == DG_USAGE, "%s", dg_message());
-    DG_CHECKF(strstr(dg_message(), "g.cfg:9: [G.2] norm = spectral"), "%s", dg_message());
-}
-
 int main(void)
 {
     training = machine_training(4, 3, 5, ROWS);
@@ -470,7 +458,6 @@ int main(void)
     threads_do_not_matter(DG_F64);
     norm = DG_NORM_BATCH, loss = DG_LOSS_BCE, augment = 0, ema = 0;
     directions();
-    not_of_the_generator();
     starts();
     penalties();
     penalised_layers();
