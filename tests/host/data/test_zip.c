@@ -177,30 +177,6 @@ static void test_changes(void)
     dg_zip_close(z);
 }
 
-/* A truncated or changed zip file gives a dataset or an error, and leaves no file. */
-static void test_damage(void)
-{
-    blob b, bad;
-    dg_dataset_options o = options();
-    dg_dataset d;
-    make(at("whole.zip"), NULL);
-    DG_CHECK(!blob_load(&b, at("whole.zip")));
-    snprintf(file, sizeof file, "%s/bad.zip", root);
-    o.dir = file;
-    for (size_t i = 0; i < 2 * b.bytes; i += 3) {
-        bad = (blob){0};
-        blob_put(&bad, b.data, i < b.bytes ? i : b.bytes);
-        if (i >= b.bytes) bad.data[i - b.bytes] ^= (uint8_t)(i % 2 ? 0xff : 1 << i % 8);
-        save("bad.zip", bad);
-        const dg_err e = dg_dataset_load(&o, &d);
-        DG_CHECKF(e ? (i < b.bytes || e == DG_DATA || e == DG_IO) && *dg_message() : i >= b.bytes && d.count <= 3,
-                  "byte %zu of %zu: %d %s", i, b.bytes, (int)e, dg_message());
-        if (!e) dg_dataset_free(&d);
-        if (!DG_CHECKF(!files_in(inside), "byte %zu leaves something", i)) break;
-    }
-    blob_free(&b);
-}
-
 /* Appends little-endian integers, given as {value, number of bytes}. */
 static void put(blob *b, const uint32_t (*field)[2], int n)
 {
@@ -277,4 +253,4 @@ static void make_folder(void)
 }
 
 DG_TESTS(make_folder, test_same_as_folder, test_names_that_lead_out, test_parts, test_records_inside, test_odd_images,
-         test_changes, test_damage, test_limits, test_depth, end)
+         test_changes, test_limits, test_depth, end)

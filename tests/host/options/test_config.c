@@ -6,14 +6,7 @@
 
 enum { MOST = DG_CONFIG_VALUE };
 
-static unsigned long long state = 20240607;
 static dg_options base;
-
-static unsigned below(unsigned n)
-{
-    state = state * 6364136223846793005ull + 1442695040888963407ull;
-    return (unsigned)(state >> 33) % n;
-}
 
 /* True if config.ini returns `value` unchanged. Uses --device, because this option accepts any text. */
 static bool survives(char *value)
@@ -53,21 +46,6 @@ static void test_runs_of_one_byte(void)
             value[n] = 0;
             if (!DG_CHECKF(survives(value), "%d bytes 0x%02x", n, (unsigned char)*c)) break;
         }
-}
-
-static void test_random(void)
-{
-    static const char likely[] = "##;;[]== \t\n\r\"\"'\\\\xab0123/";
-    char value[MOST];
-    for (int i = 0; i < 4000; i++) {
-        const unsigned n = 1 + below(i % 4 ? 700 : MOST - 1), kind = below(4);
-        for (unsigned k = 0; k < n; k++)
-            value[k] = (char)(kind == 0                    ? (int)(1 + below(255))
-                              : kind == 1 || below(8) == 0 ? likely[below(sizeof likely - 1)]
-                                                           : 'y');
-        value[n] = 0;
-        if (!DG_CHECKF(survives(value), "random value %d, %u bytes of kind %u", i, n, kind)) return;
-    }
 }
 
 static const char *reads(const char *text)
@@ -234,7 +212,6 @@ int main(void)
     DG_CHECK(dg_options_parse(5, argv, &base, &done) == DG_OK);
     test_each_byte_at_every_cut();
     test_runs_of_one_byte();
-    test_random();
     test_by_hand();
     test_too_long();
     test_wrong_lines();
