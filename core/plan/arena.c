@@ -2,20 +2,17 @@
 #include <string.h>
 
 #include "core/plan/branches.h"
+#include "core/base/grow.h"
 #include "core/plan/deps.h"
 
 static size_t round_up(size_t n) { return (n + 255) & ~(size_t)255; }
 
 static bool has_room(dg_arena *a)
 {
-    if (a->rows < a->capacity) return true;
-    const int capacity = a->capacity ? 2 * a->capacity : 128;
-    dg_row *row = realloc(a->row, (size_t)capacity * sizeof *row);
+    dg_row *row = dg_grow(a->row, a->rows, &a->capacity, sizeof *row);
     a->full |= !row;
-    if (!row) return false;
-    a->row = row;
-    a->capacity = capacity;
-    return true;
+    if (row) a->row = row;
+    return row != NULL;
 }
 
 dg_err dg_arena_begin(dg_arena *a) { return has_room(a) ? DG_OK : dg_fail(DG_DEVICE, "out of memory while planning"); }

@@ -1,4 +1,5 @@
 #include "core/plan/plan.h"
+#include "core/base/grow.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -16,17 +17,12 @@ void dg_plan_begin(dg_plan *p, dg_arena *a, const char *name)
 dg_op *dg_plan_add(dg_plan *p, dg_op_kind kind, const char *format, ...)
 {
     dg_op *op = &p->nowhere;
-    if (p->ops == p->capacity) {
-        int capacity = p->capacity ? 2 * p->capacity : 64;
-        dg_op *more = realloc(p->op, (size_t)capacity * sizeof *more);
-        if (more) {
-            p->op = more;
-            p->capacity = capacity;
-        } else {
-            p->arena->full = true;
-        }
+    dg_op *more = dg_grow(p->op, p->ops, &p->capacity, sizeof *more);
+    p->arena->full |= !more;
+    if (more) {
+        p->op = more;
+        op = &p->op[p->ops++];
     }
-    if (p->ops < p->capacity) op = &p->op[p->ops++];
     memset(op, 0, sizeof *op);
     op->kind = kind;
     for (int i = 0; i < DG_MAX_OPERANDS; i++) op->operand[i].row = -1;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/base/file_io.h"
+#include "core/base/grow.h"
 #include "core/plan/precision.h"
 
 enum { MAX_BYTES = 256 << 10, MAX_ROWS = 4096, MAX_LINE = 190 /* inih's limit is 200 */ };
@@ -181,20 +182,14 @@ static void add_row(reader *r, const dg_op *key, const dg_tune *tune)
         else if (precise) fill_row(r, old, key, tune);
         return;
     }
-    if (t->rows == t->capacity) {
-        const int capacity = t->capacity ? 2 * t->capacity : 64;
-        if (t->rows >= MAX_ROWS) {
-            bad(r, "more than %d rows in this file", t->rows);
-            return;
-        }
-        dg_tune_row *more = realloc(t->row, (size_t)capacity * sizeof *more);
-        if (!more) {
-            r->exhausted = true;
-            return;
-        }
-        t->row = more;
-        t->capacity = capacity;
+    if (t->rows >= MAX_ROWS) {
+        bad(r, "more than %d rows in this file", t->rows);
+        return;
     }
+    dg_tune_row *more = dg_grow(t->row, t->rows, &t->capacity, sizeof *more);
+    r->exhausted |= !more;
+    if (!more) return;
+    t->row = more;
     fill_row(r, &t->row[t->rows++], key, tune);
 }
 

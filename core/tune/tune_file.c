@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/file_io.h"
+#include "core/base/grow.h"
 #include "core/base/memory_file.h"
 #include "core/tune/tune.h"
 
@@ -63,13 +64,9 @@ dg_err dg_tune_file_row(dg_tune_file *f, const char *section, const char *text)
         if (!(old->us < line.us)) *old = line;
         return DG_OK;
     }
-    if (f->lines == f->capacity) {
-        const int capacity = f->capacity ? 2 * f->capacity : 64;
-        dg_tune_line *more = realloc(f->line, (size_t)capacity * sizeof *more);
-        if (!more) return no_memory();
-        f->line = more;
-        f->capacity = capacity;
-    }
+    dg_tune_line *more = dg_grow(f->line, f->lines, &f->capacity, sizeof *more);
+    if (!more) return no_memory();
+    f->line = more;
     f->line[f->lines++] = line;
     return DG_OK;
 }

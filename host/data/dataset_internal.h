@@ -24,9 +24,11 @@ typedef struct {
 
 typedef struct {
     dg_file *file;
-    long files, file_room;
+    long files;
+    int file_room;
     dg_skip *skip;
-    long skips, skip_room;
+    long skips;
+    int skip_room;
     int hidden;
 } dg_scan;
 

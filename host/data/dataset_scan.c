@@ -1,4 +1,5 @@
 #include "host/data/dataset_internal.h"
+#include "core/base/grow.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,17 +26,6 @@ typedef struct {
 
 static dg_err no_memory(void) { return dg_fail(DG_DEVICE, "no memory for the list of images"); }
 
-static bool grow(void **list, long n, long *room, size_t bytes)
-{
-    if (n < *room) return true;
-    long more = *room ? 2 * *room : 256;
-    void *p = realloc(*list, (size_t)more * bytes);
-    if (!p) return false;
-    *list = p;
-    *room = more;
-    return true;
-}
-
 bool dg_named_like_a_image(const char *name)
 {
     static const char *const ending[] = {"png", "jpg",  "jpeg", "jpe",  "jfif", "apng", "gif",
@@ -50,10 +40,9 @@ bool dg_named_like_a_image(const char *name)
 
 static dg_err add_skip(dg_scan *s, const char *name, dg_skip k, const char *reason)
 {
-    void *list = s->skip;
-    bool ok = grow(&list, s->skips, &s->skip_room, sizeof *s->skip);
-    s->skip = list;
-    if (!ok) return no_memory();
+    dg_skip *more = dg_grow(s->skip, s->skips, &s->skip_room, sizeof *more);
+    if (!more) return no_memory();
+    s->skip = more;
     k.name = strdup(name);
     k.reason = strdup(reason);
     if (!k.name || !k.reason) {
@@ -82,10 +71,10 @@ static dg_err add_file(walk *w, const char *name, const struct stat *st)
         if (st->st_dev == w->device[i] && st->st_ino == w->inode[i]) return DG_OK;
     dg_scan *s = w->to;
     if (s->files >= DG_FILES_MAX) return dg_fail(DG_DATA, "%s: more than %d files", w->dir, DG_FILES_MAX);
-    void *list = s->file;
-    bool ok = grow(&list, s->files, &s->file_room, sizeof *s->file);
-    s->file = list;
-    char *copy = ok ? strdup(name) : NULL;
+    dg_file *more = dg_grow(s->file, s->files, &s->file_room, sizeof *more);
+    if (!more) return no_memory();
+    s->file = more;
+    char *copy = strdup(name);
     if (!copy) return no_memory();
     s->file[s->files++] = (dg_file){copy, st->st_size, st->st_mtim.tv_sec, st->st_mtim.tv_nsec, false};
     return DG_OK;

@@ -1,5 +1,6 @@
 /* Sets the classes, training images and test images of a dataset by the folders of the images. */
 #include "core/base/plural.h"
+#include "core/base/grow.h"
 #include "host/data/dataset_internal.h"
 
 #include <stdarg.h>
@@ -29,11 +30,9 @@ static size_t folder_of(const char *path)
 
 static dg_err add(folders *f, const char *path, size_t bytes)
 {
-    if (f->n == f->room) {
-        char **more = realloc(f->name, sizeof *more * (size_t)(f->room = f->room ? 2 * f->room : 16));
-        if (!more) return no_memory();
-        f->name = more;
-    }
+    char **more = dg_grow(f->name, f->n, &f->room, sizeof *more);
+    if (!more) return no_memory();
+    f->name = more;
     if (!(f->name[f->n] = strndup(path, bytes))) return no_memory();
     f->n++;
     return DG_OK;

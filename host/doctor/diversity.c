@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/numbered.h"
+#include "core/base/grow.h"
 #include "host/figure/images.h"
 
 double dg_diversity(const uint8_t *pixels, int n, size_t values)
@@ -75,11 +76,9 @@ dg_err dg_grid_epochs(DIR *d, const char *path, uint64_t **epoch, int *n)
     for (struct dirent *f; !e && (errno = 0, f = readdir(d));) {
         const uint64_t number = dg_numbered(f->d_name, "epoch-", ".png");
         if (!number) continue;
-        if (*n == room) {
-            uint64_t *more = realloc(*epoch, (size_t)(room = 2 * room + 64) * sizeof *more);
-            if (!more) e = dg_fail(DG_DEVICE, "%s: out of memory for a list of sample grids", path);
-            else *epoch = more;
-        }
+        uint64_t *more = dg_grow(*epoch, *n, &room, sizeof *more);
+        if (!more) e = dg_fail(DG_DEVICE, "%s: out of memory for a list of sample grids", path);
+        else *epoch = more;
         if (!e) (*epoch)[(*n)++] = number;
     }
     if (!e && errno) e = dg_fail(DG_IO, "%s: cannot list the directory: %s", path, strerror(errno));

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/file_io.h"
+#include "core/base/grow.h"
 #include "core/base/clock.h"
 #include "host/figure/images.h"
 #include "host/files/appender.h"
@@ -26,20 +27,17 @@ struct dg_log {
     dg_appender file[FILES];
     bool judged;
     dg_log_row *row;
-    long rows, room;
+    long rows;
+    int room;
     double flushed;
     dg_tfevents *events;
 };
 
 static dg_err add_row(dg_log *l, const dg_log_row *row)
 {
-    if (l->rows == l->room) {
-        long room = l->room ? 2 * l->room : 1024;
-        dg_log_row *grown = realloc(l->row, (size_t)room * sizeof *grown);
-        if (!grown) return dg_fail(DG_DEVICE, "out of memory for %ld rows of the log", room);
-        l->row = grown;
-        l->room = room;
-    }
+    dg_log_row *grown = dg_grow(l->row, l->rows, &l->room, sizeof *grown);
+    if (!grown) return dg_fail(DG_DEVICE, "out of memory for %ld rows of the log", l->rows + 1);
+    l->row = grown;
     l->row[l->rows++] = *row;
     return DG_OK;
 }
