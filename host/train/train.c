@@ -25,8 +25,8 @@ static void name_bad_tensor(dg_job *job, char *out, size_t size)
             if (row < 0) continue;
             size_t n = dg_count(job->arena.row[row].shape), bad = 0;
             double *v = malloc(n * sizeof *v);
-            const bool known = v && !dg_job_read(job, t, row, DG_F64, v);
-            for (size_t k = 0; k < n && known; k++) bad += isfinite(v[k]) ? 0u : 1u;
+            if (v && !dg_job_read(job, t, row, DG_F64, v))
+                for (size_t k = 0; k < n; k++) bad += !isfinite(v[k]);
             free(v);
             if (!bad) continue;
             snprintf(out, size, "; first non-finite tensor: %s %s (%zu of %zu values)", pass ? "weights" : "gradient",
