@@ -150,52 +150,34 @@ both 0 info "./$n.labels/best.safetensors"
 
 # refused
 try 1-7 classify "./$n.labels" "./$n.none"
-try 1-7 classify "./$n.labels" "./$n.cfg"
-try 1-7 classify "./$n.run" "./$n.png"
 try 1-7 eval "./$n.run" --data "./$n.classes" --classifier "./$n.labels"
-try 1-7 eval "./$n.classes" --data "./$n.many" --classifier "./$n.run"
-try 1-7 eval "./$n.classes" --data "./$n.many" --two-sample --model "./$n.two.cfg"
 try 1-7 train --data "$n.d" --model "$n.two.cfg" --batch 4 --out "$n.left"
-try 1-7 train --data "$n.classes" --model vgg16-cifar-7classes --batch 4 --out "$n.left"
 try 1-7 train --data "$n.d" --model "$n.cfg" --batch 8 --out "$n.run"
 cp "$at.err" already
-try 1-7 train --data "$n" --model "$n" --out "$n.left"
 try 1-7 train --data "$n.none" --out "$n.left"
 try 1-7 train --data "$n.d" --model "$n.cfg" --batch 8 --strict --out "$n.left"
 try 1-7 train --data "$n.d" --config "$n.ini"
-try 1-7 train --data "$n.d" --config "$n.no.ini"
-try 1-7 train --resume --out "$n.d"
 try 1-7 train --resume --out "$n.none"
-try 1-7 train --resume "./$n.no/checkpoint.safetensors"
 try 1-7 train --data "$n.d" --epochs "$n"
-try 1-7 train --data "$n.d" --fuse "$n"
 try 1-7 train --data "$n.d" --device "$n"
-try 1-7 train "./$n.d"
 try 1-7 train "-$n"
 try 1-7 train "$n"
-try 1-7 "./$n.d"
 try 1-7 "z$n"
 try 1-7 help "$n"
-for c in generate interpolate export; do
-    for f in bad-format bad-steps bad-name bad-type bad-key bad-meta checkpoint-alike generator-alike "./$n.png" \
-        "./$n.oracle" "./$n.d" "./$n.none"; do
-        try 1-7 $c "$f" --out "$n.left"
-    done
-    try 1-7 $c "./$n.run" "./$n.run" --out "$n.left"
+for f in bad-format bad-steps bad-name bad-type bad-key bad-meta checkpoint-alike generator-alike "./$n.png" \
+    "./$n.oracle" "./$n.d" "./$n.none"; do
+    try 1-7 generate "$f" --out "$n.left"
 done
+try 1-7 generate "./$n.run" "./$n.run" --out "$n.left"
 try 1-7 generate "./$n.run" --out "$n.cfg"
-try 1-7 export "./$n.run" --out "$n.cfg"
 try 1-7 import "./$n.png" --out "$n.left"
 try 1-7 import "./$n.oracle" --model "$n.cfg" --out "$n.left"
-try 1-7 import "./$n.generator" --model "$n.none" --out "$n.left"
 for f in bad-format bad-steps lost-name; do
     both 1-7 replay $f
 done
 for f in bad-name bad-type bad-meta "./$n.png"; do try 1-7 replay "$f" --json; done
 try 1-7 data "./$n.d" --size 16 --sheet "$n.none/x"
 try 1-7 batch "./$n.none" --data "$n.d"
-try 1-7 batch "./$n.cfg" --data "$n.none"
-try 1-7 batch "./$n.cfg" --data "$n.d" --sweep "$n"
 for c in plan batch check bench profile tune; do
     try 1-7 $c "./$n.none"
     try 1-7 $c "./$n.bad.cfg"
@@ -203,7 +185,6 @@ for c in plan batch check bench profile tune; do
 done
 try 1-7 plan --arch "$n"
 try 1-7 profile --predict "$n"
-try 1-7 tune "./$n.cfg"
 try 1-7 tune --merge "./$n.none" "./$n.none" --out "$n.merged"
 try 1-7 info "./$n.none"
 try 0 report "./$n.csv" --out "$n.page2"
