@@ -63,11 +63,27 @@ static inline dim3 dg_grid(int64_t items, int block) { return dim3((unsigned)((i
 
 static __device__ __forceinline__ int64_t dg_thread() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }
 
-/* Returns the sum of v over a warp, but only in lane 0. */
-static __device__ __forceinline__ double dg_sum_of_warp(double v)
+/* Returns the sum of v over a warp to all lanes. */
+template <class T> static __device__ __forceinline__ T dg_sum_of_warp(T v)
 {
-    for (int d = 16; d > 0; d /= 2) v += __shfl_down_sync(0xffffffffu, v, d);
+    for (int d = 16; d > 0; d /= 2) v += __shfl_xor_sync(0xffffffffu, v, d);
     return v;
+}
+
+/* Returns term(0) + .. + term(n - 1), added in this order, to thread 0. All threads of the block must call it. `room`
+ * has ROOM elements of shared memory. */
+template <int ROOM, class T, class function>
+static __device__ __forceinline__ T dg_sum_in_order(int n, T *room, function term)
+{
+    T sum = {};
+    for (int first = 0; first < n; first += ROOM) {
+        const int some = n - first < ROOM ? n - first : ROOM;
+        for (int i = (int)threadIdx.x; i < some; i += (int)blockDim.x) room[i] = term(first + i);
+        __syncthreads();
+        for (int k = 0; k < some && threadIdx.x == 0; k++) sum += room[k];
+        __syncthreads();
+    }
+    return sum;
 }
 
 #endif

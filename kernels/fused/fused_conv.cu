@@ -1,8 +1,5 @@
 /* Dispatches fused convolutions to their kernel families. */
 #include "kernels/fused/fuse.cuh"
-extern "C" {
-#include "kernels/fused/fuse_launch.h"
-}
 
 void dg_fused_conv_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {

@@ -97,6 +97,11 @@ static __global__ void __launch_bounds__(DG_UPDATE_THREADS, 4) adam_kernel(const
     atomicExch(counter + DG_UPDATE_DONE, 0u);
 }
 
+void dg_fused_update_bf16(const dg_update_layout *l, size_t shared, cudaStream_t stream)
+{
+    dg_update_start<dg_mma_bf16>(l, shared, stream);
+}
+
 void dg_fused_update_launch(const dg_fused_update *u, cudaStream_t stream)
 {
     dg_update_layout l;

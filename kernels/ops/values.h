@@ -7,6 +7,11 @@
 #include "core/base/rng.h"
 #include "core/plan/op_info.h"
 
+/* Contribution of one logit to loss and prob, and the derivative of the loss by this logit, all multiplied by n. */
+typedef struct {
+    double loss, prob, slope;
+} dg_loss_term;
+
 /* True if op bias_act_dx has its optional result db. */
 static inline bool dg_bias_sums(const dg_op *op) { return op->operand[dg_operand_index(op->kind, "db")].row >= 0; }
 

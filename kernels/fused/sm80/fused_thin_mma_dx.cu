@@ -17,9 +17,6 @@
  * Bound by: shared memory. */
 #include "kernels/ops/conv/cuda/conv_thin_mma.cuh"
 #include "kernels/fused/fuse.cuh"
-extern "C" {
-#include "core/tune/conv_tiles.h"
-}
 
 template <int CI_, bool ROUNDED> struct thin_dx {
     typedef typename std::conditional<ROUNDED, uint16_t, float>::type V;

@@ -2,9 +2,7 @@
  * the image. If `back`, the kernel computes the adjoint.
  * Grid: one block per image. Thread: every blockDim'th pixel. Shared memory: 4 KB. Bound by: latency */
 #include "kernels/dev/cuda.cuh"
-extern "C" {
 #include "kernels/ops/augment/augment.h"
-}
 
 static constexpr int THREADS = 512;
 

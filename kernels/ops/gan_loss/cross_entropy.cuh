@@ -5,10 +5,6 @@
 #include "kernels/dev/cuda.cuh"
 #include "kernels/dev/divide.cuh"
 
-struct dg_loss_term {
-    double loss, prob, slope; /* slope: derivative of the loss by the logit, times n */
-};
-
 static __device__ __forceinline__ dg_loss_term dg_cross_entropy_of(double l, double target)
 {
     const double e = exp(-fabs(l));

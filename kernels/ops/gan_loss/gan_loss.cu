@@ -2,69 +2,20 @@
  * Grid: one block. Shared memory: 4 KB of terms. Bound by: latency */
 #include "kernels/ops/gan_loss/cross_entropy.cuh"
 
+#define INLINE static __device__ __forceinline__
+#include "kernels/ops/gan_loss/gan_loss.h"
+
 static constexpr int THREADS = 256;
-
-/* half_square() and above_zero() return NaN if v is NaN. */
-static __device__ __forceinline__ double half_square(double v) { return v * v / 2; }
-static __device__ __forceinline__ double above_zero(double v) { return v <= 0 ? 0 : v; }
-static __device__ __forceinline__ double from_0_to_1(double v) { return v < 0 ? 0 : v > 1 ? 1 : v; }
-static __device__ __forceinline__ double share_of(const dg_gan_loss_args &a, double d)
-{
-    return from_0_to_1((d - a.low) / (1 - a.low));
-}
-
-/* Like term_of() in gan_loss.c, where `other`, `ours` and `theirs` are described. */
-static __device__ __forceinline__ dg_loss_term term_of(const dg_gan_loss_args &a, double l, double other, double ours,
-                                                       double theirs)
-{
-    switch (a.form) {
-    case DG_GAN_CROSS: return dg_cross_entropy_of(l, a.target);
-    case DG_GAN_SQUARES: return {half_square(l - a.target), share_of(a, l), l - a.target};
-    case DG_GAN_HINGE: {
-        const double margin = 1 - a.target * l;
-        return {above_zero(margin), share_of(a, l), margin > 0 ? -a.target : above_zero(margin)};
-    }
-    case DG_GAN_SCORE: return {-a.target * l, share_of(a, l), -a.target};
-    case DG_GAN_AVERAGE: {
-        const double d = l - theirs;
-        return {half_square(d - a.target), share_of(a, d), d - a.target + (ours - theirs - a.target)};
-    }
-    case DG_GAN_PAIRS: {
-        const dg_loss_term t = dg_cross_entropy_of(l - other, (1 + a.target) / 2);
-        return {t.loss / 2, t.prob, t.slope};
-    }
-    }
-    return {NAN, NAN, NAN};
-}
-
-static __device__ __forceinline__ double other_of(const dg_gan_loss_args &a, double l, double other, double ours)
-{
-    switch (a.form) {
-    case DG_GAN_AVERAGE: return half_square(other - ours + a.target);
-    case DG_GAN_PAIRS: return dg_cross_entropy_of(l - other, (1 + a.target) / 2).loss / 2;
-    case DG_GAN_CROSS:
-    case DG_GAN_SQUARES:
-    case DG_GAN_HINGE:
-    case DG_GAN_SCORE: break;
-    }
-    return 0;
-}
 
 struct two {
     double x, y;
+    __device__ __forceinline__ void operator+=(const two &other) { x += other.x, y += other.y; }
 };
 
 /* Returns the mean of the n terms term(0) .. term(n - 1) to all threads of the block. `room` has THREADS elements. */
 template <class function> static __device__ __forceinline__ two mean_of(int n, two *room, function term)
 {
-    two sum = {0, 0};
-    for (int first = 0; first < n; first += THREADS) {
-        const int i = first + (int)threadIdx.x, some = n - first < THREADS ? n - first : THREADS;
-        if (i < n) room[threadIdx.x] = term(i);
-        __syncthreads();
-        for (int k = 0; k < some && threadIdx.x == 0; k++) sum.x += room[k].x, sum.y += room[k].y;
-        __syncthreads();
-    }
+    const two sum = dg_sum_in_order<THREADS>(n, room, term);
     if (threadIdx.x == 0) room[0] = {sum.x / n, sum.y / n};
     __syncthreads();
     const two mean = room[0];
@@ -82,13 +33,13 @@ template <class real> static __global__ void gan_loss_kernel(const dg_gan_loss_a
     double more = 0;
     if (other) half = mean_of(a.n, room, [=](int i) { return two{(double)logit[i], (double)other[i]}; });
     const two mean = mean_of(a.n, room, [=](int i) {
-        const dg_loss_term t = term_of(a, (double)logit[i], other ? (double)other[i] : 0, half.x, half.y);
+        const dg_loss_term t = term_of(&a, (double)logit[i], other ? (double)other[i] : 0, half.x, half.y);
         dlogit[i] = (real)(t.slope / a.n);
         return two{t.loss, t.prob};
     });
     if (other && a.both)
         more = mean_of(a.n, room, [=](int i) {
-                   return two{other_of(a, (double)logit[i], (double)other[i], half.x), 0};
+                   return two{other_of(&a, (double)logit[i], (double)other[i], half.x), 0};
                }).x;
     if (threadIdx.x == 0) {
         dg_metrics *row = &a.ring[a.state->step % DG_RING];

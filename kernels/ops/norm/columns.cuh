@@ -8,9 +8,7 @@
 #define DG_COLUMNS_CUH
 
 #include "kernels/dev/cuda.cuh"
-extern "C" {
 #include "core/tune/norm_chunks.h"
-}
 
 typedef struct {
     int C, groups;

@@ -71,27 +71,13 @@ template <class real> void dg_cuda_bias_dw(const dg_bias_dw_args *a, const dg_tu
 }
 DG_INSTANTIATE(bias_dw, bias_dw)
 
-/* Returns the sum of x[from] .. x[to - 1], in index order, to thread 0. */
-template <class real>
-static __device__ __forceinline__ double sum_of(const real *x, int from, int to, double room[THREADS])
-{
-    double sum = 0;
-    for (int first = from; first < to; first += THREADS) {
-        const int i = first + (int)threadIdx.x, some = to - first < THREADS ? to - first : THREADS;
-        if (i < to) room[threadIdx.x] = (double)x[i];
-        __syncthreads();
-        for (int k = 0; k < some && threadIdx.x == 0; k++) sum += room[k];
-        __syncthreads();
-    }
-    return sum;
-}
-
 template <class real> static __global__ void penalty_kernel(const dg_penalty_args a)
 {
     DEV_CHECK(blockDim.x == THREADS);
     SHARED(double, room, [THREADS]);
-    const real *const x = (const real *)a.x;
-    const double r1 = sum_of(x, 0, a.first, room), r2 = sum_of(x, a.first, a.n, room);
+    const real *const x = (const real *)a.x, *const y = x + a.first;
+    const double r1 = dg_sum_in_order<THREADS>(a.first, (double *)room, [=](int i) { return (double)x[i]; }),
+                 r2 = dg_sum_in_order<THREADS>(a.n - a.first, (double *)room, [=](int i) { return (double)y[i]; });
     if (threadIdx.x) return;
     dg_metrics *row = &a.ring[a.state->step % DG_RING];
     row->value[a.r1] = r1 / a.first;

@@ -11,12 +11,6 @@ struct row_sum {
     int top;
 };
 
-static __device__ __forceinline__ double sum_of_warp(double v)
-{
-    for (int d = 16; d > 0; d /= 2) v += __shfl_xor_sync(0xffffffffu, v, d);
-    return v;
-}
-
 /* Returns the sums of a row to all threads of the warp. */
 template <class real> static __device__ __forceinline__ row_sum sum_of_row(const real *l, int C, int lane)
 {
@@ -36,7 +30,7 @@ template <class real> static __device__ __forceinline__ row_sum sum_of_row(const
     s.others = s.largest - s.largest;
     for (int c = lane; c < C; c += 32)
         if (c != s.top) s.others += exp((double)l[c] - s.largest);
-    s.others = sum_of_warp(s.others);
+    s.others = dg_sum_of_warp(s.others);
     return s;
 }
 
@@ -47,7 +41,7 @@ static __device__ __forceinline__ double loss_of_row(const dg_softmax_args &a, c
     double below = 0; /* sum of the logits' distances from the largest logit */
     if (a.smoothing > 0) {
         for (int c = lane; c < a.C; c += 32) below += s.largest - (double)l[c];
-        below = sum_of_warp(below);
+        below = dg_sum_of_warp(below);
     }
     return log1p(s.others) + (1 - a.smoothing) * (s.largest - (double)l[label]) + a.smoothing / a.C * below;
 }
@@ -75,14 +69,8 @@ static __device__ __forceinline__ void add_losses(const dg_softmax_args &a)
 {
     static constexpr int MOST = 256;
     SHARED(double, loss_of, [MOST]);
-    double loss = 0;
-    for (int first = 0; first < a.N; first += MOST) {
-        const int n = a.N - first < MOST ? a.N - first : MOST;
-        for (int i = (int)threadIdx.x; i < n; i += (int)blockDim.x) loss_of[i] = ((const double *)a.scratch)[first + i];
-        __syncthreads();
-        for (int i = 0; i < n && threadIdx.x == 0; i++) loss += loss_of[i];
-        __syncthreads();
-    }
+    const double *const each = (const double *)a.scratch;
+    const double loss = dg_sum_in_order<MOST>(a.N, (double *)loss_of, [=](int i) { return each[i]; });
     if (threadIdx.x) return;
     dg_metrics *now = &a.ring[a.state->step % DG_RING];
     now->value[a.loss] = loss / a.N;

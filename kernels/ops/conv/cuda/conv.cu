@@ -2,9 +2,6 @@
  * Thread tile: one result; in dw_by_warps, a warp computes one result. Shared memory: none.
  * Bound by: latency of loads. */
 #include "kernels/ops/conv/cuda/conv.cuh"
-extern "C" {
-#include "core/plan/work.h"
-}
 
 template <class real> static __global__ void fwd_direct(const dg_conv_args a)
 {
@@ -92,7 +89,7 @@ template <class real> static __global__ void dw_by_warps(const dg_conv_args a)
         if ((unsigned)iy < (unsigned)a.H && (unsigned)ix < (unsigned)a.W)
             sum += x[(((int64_t)n * a.H + iy) * a.W + ix) * a.Ci] * y[(int64_t)p * a.Co];
     }
-    for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, d);
+    sum = dg_sum_of_warp(sum);
     if (lane == 0) ((real *)a.w)[i] = sum;
 }
 

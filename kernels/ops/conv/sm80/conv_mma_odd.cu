@@ -29,6 +29,11 @@ static __global__ void narrow_kernel(float *w, const float *part, int quads, int
     dg_store<4>(w + (size_t)i * 4, sum);
 }
 
+void dg_conv_mma_dw(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
+{
+    dg_dw_launch<dg_mma_bf16>(a, tune->split, out, stream);
+}
+
 static void launch_halving(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     enum { BLOCK = 256 };
