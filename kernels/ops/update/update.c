@@ -16,50 +16,10 @@ typedef int rule(piece a);
 /* g and p are passed by value, because conditional loads would prevent vectorisation. */
 static inline real gradient(const piece *a, int i, real g, real p) { return i < a->decayed ? g + a->decay * p : g; }
 
-static int sgd(piece a)
-{
-    real *restrict p = a.p;
-    const real *restrict g = a.g;
-    int bad = 0;
-#pragma omp simd reduction(+ : bad)
-    for (int i = 0; i < a.n; i++) {
-        p[i] -= a.rate * gradient(&a, i, g[i], p[i]);
-        bad += !dg_finite(p[i]);
-    }
-    return bad;
-}
+enum { SGD, MOMENTUM, ADAGRAD, ADADELTA };
 
-static int momentum(piece a)
-{
-    real *restrict p = a.p, *restrict m = a.m;
-    const real *restrict g = a.g;
-    int bad = 0;
-#pragma omp simd reduction(+ : bad)
-    for (int i = 0; i < a.n; i++) {
-        const real gi = gradient(&a, i, g[i], p[i]), mi = a.momentum * m[i] + gi;
-        m[i] = mi;
-        p[i] -= a.rate * (a.nesterov ? gi + a.momentum * mi : mi);
-        bad += !dg_finite(p[i]);
-    }
-    return bad;
-}
-
-static int adagrad(piece a)
-{
-    real *restrict p = a.p, *restrict v = a.v;
-    const real *restrict g = a.g;
-    int bad = 0;
-#pragma omp simd reduction(+ : bad)
-    for (int i = 0; i < a.n; i++) {
-        const real gi = gradient(&a, i, g[i], p[i]), vi = v[i] + gi * gi;
-        v[i] = vi;
-        p[i] -= a.rate * gi / (dg_root(vi) + a.eps);
-        bad += !dg_finite(p[i]);
-    }
-    return bad;
-}
-
-static int adadelta(piece a)
+/* After inlining, `op` is a constant. Only its case may read m and v, which are NULL without such moments. */
+INLINE int update(const int op, piece a)
 {
     real *restrict p = a.p, *restrict m = a.m, *restrict v = a.v;
     const real *restrict g = a.g;
@@ -67,19 +27,35 @@ static int adadelta(piece a)
     int bad = 0;
 #pragma omp simd reduction(+ : bad)
     for (int i = 0; i < a.n; i++) {
-        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the plan gives Adadelta both moments */
-        const real gi = gradient(&a, i, g[i], p[i]), vi = a.rho * v[i] + fresh * (gi * gi);
-        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): likewise */
-        const real d = gi * dg_root(m[i] + a.eps) / dg_root(vi + a.eps);
-        v[i] = vi;
-        m[i] = a.rho * m[i] + fresh * (d * d);
-        p[i] -= a.rate * d;
+        const real gi = gradient(&a, i, g[i], p[i]);
+        if (op == SGD) {
+            p[i] -= a.rate * gi;
+        } else if (op == MOMENTUM) {
+            const real mi = a.momentum * m[i] + gi;
+            m[i] = mi;
+            p[i] -= a.rate * (a.nesterov ? gi + a.momentum * mi : mi);
+        } else if (op == ADAGRAD) {
+            const real vi = v[i] + gi * gi;
+            v[i] = vi;
+            p[i] -= a.rate * gi / (dg_root(vi) + a.eps);
+        } else {
+            const real vi = a.rho * v[i] + fresh * (gi * gi);
+            const real d = gi * dg_root(m[i] + a.eps) / dg_root(vi + a.eps);
+            v[i] = vi;
+            m[i] = a.rho * m[i] + fresh * (d * d);
+            p[i] -= a.rate * d;
+        }
         bad += !dg_finite(p[i]);
     }
     return bad;
 }
 
-static void sweep(const dg_update_args *a, rule *update)
+static int sgd(piece a) { return update(SGD, a); }
+static int momentum(piece a) { return update(MOMENTUM, a); }
+static int adagrad(piece a) { return update(ADAGRAD, a); }
+static int adadelta(piece a) { return update(ADADELTA, a); }
+
+static void sweep(const dg_update_args *a, rule *step)
 {
     const piece all = {.rate = (real)a->state->lr[a->net],
                        .decay = (real)a->decay,
@@ -98,7 +74,7 @@ static void sweep(const dg_update_args *a, rule *update)
         one.g = (const real *)a->g + at;
         one.n = left < DG_SWEEP_PIECE ? (int)left : DG_SWEEP_PIECE;
         one.decayed = decayed < 0 ? 0 : decayed < one.n ? (int)decayed : one.n;
-        bad += update(one);
+        bad += step(one);
     }
     a->ring[a->state->step % DG_RING].value[a->bad] = (double)bad;
 }
