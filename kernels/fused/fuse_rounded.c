@@ -3,6 +3,8 @@
 
 static bool is(const dg_op *op, int operand, const char *name) { return operand == dg_operand_index(op->kind, name); }
 
+static bool by_products(dg_fused_family family) { return family == DG_FUSED_MMA || family == DG_FUSED_WGMMA; }
+
 /* True if launch l, a fused convolution or head, can store its results and read its epilogue's input as bf16. */
 static bool takes_results(const dg_plan *p, const dg_launch *l)
 {
@@ -10,16 +12,9 @@ static bool takes_results(const dg_plan *p, const dg_launch *l)
     if (l->kind == DG_LAUNCH_HEAD) return p->op[l->first + l->count - 1].kind == DG_OP_norm_act_dx;
     const bool forward = main->kind == DG_OP_conv_fwd;
     const dg_epilogue_kind out = dg_fused_conv_of(p, l).out.kind;
-    switch (dg_fused_family_of(main->kind, &main->u.conv, &main->tune)) {
-    case DG_FUSED_MMA:
-    case DG_FUSED_WGMMA:
-    case DG_FUSED_DENSE: return true;
-    case DG_FUSED_THIN_MMA: return forward && out != DG_EPILOGUE_ACT_DX;
-    case DG_FUSED_THIN:
-    case DG_FUSED_GEMV:
-    case DG_FUSED_NONE: break;
-    }
-    return false;
+    const dg_fused_family family = dg_fused_family_of(main->kind, &main->u.conv, &main->tune);
+    if (family == DG_FUSED_THIN_MMA) return forward && out != DG_EPILOGUE_ACT_DX;
+    return by_products(family) || family == DG_FUSED_DENSE;
 }
 
 /* True if op i of a fused launch can read operand k as bf16. */
@@ -33,20 +28,13 @@ static bool takes_input(const dg_plan *p, int i, int k)
         const bool forward = op->kind == DG_OP_conv_fwd;
         const dg_fused_family family = dg_fused_family_of(op->kind, &op->u.conv, &op->tune);
         if (i != l->main || !is(op, k, dg_fuse_input(op))) return false;
-        if (family == DG_FUSED_MMA || family == DG_FUSED_WGMMA) return forward || made;
+        if (by_products(family)) return forward || made;
         return family == DG_FUSED_THIN_MMA && !forward;
     }
     if (l->kind != DG_LAUNCH_UPDATE || op->kind != DG_OP_conv_dw) return false;
-    switch (dg_update_family(l, op)) {
-    case DG_FUSED_MMA:
-    case DG_FUSED_WGMMA: return x || is(op, k, "y");
-    case DG_FUSED_THIN_MMA: return is(op, k, "y");
-    case DG_FUSED_GEMV:
-    case DG_FUSED_DENSE: return x;
-    case DG_FUSED_THIN:
-    case DG_FUSED_NONE: break;
-    }
-    return false;
+    const dg_fused_family family = dg_update_family(l, op);
+    if (x) return by_products(family) || family == DG_FUSED_GEMV || family == DG_FUSED_DENSE;
+    return is(op, k, "y") && (by_products(family) || family == DG_FUSED_THIN_MMA);
 }
 
 /* True if all launches that recompute the result of op i can read its inputs as bf16. */
