@@ -26,7 +26,7 @@ static void name_bad_tensor(dg_job *job, char *out, size_t size)
             size_t n = dg_count(job->arena.row[row].shape), bad = 0;
             double *v = malloc(n * sizeof *v);
             if (v && !dg_job_read(job, t, row, DG_F64, v))
-                for (size_t k = 0; k < n; k++) bad += !isfinite(v[k]);
+                for (size_t k = 0; k < n; k++) bad += isfinite(v[k]) ? 0 : 1;
             free(v);
             if (!bad) continue;
             snprintf(out, size, "; first non-finite tensor: %s %s (%zu of %zu values)", pass ? "weights" : "gradient",
