@@ -1,12 +1,15 @@
 /* Tests log.csv and log.jsonl, and how a resumed run appends to them. */
 #include "log_rows.h"
 
+#include "host/files/appender.h"
 #include "host/files/tfevents.h"
 #include "host/rundir/log_text.h"
 #include "damage.h"
 #include "make_image.h"
 
+#include <fcntl.h>
 #include <locale.h>
+#include <signal.h>
 #include <sys/resource.h>
 
 static const char header[] = "epoch,step,loss_d,loss_d_real,loss_d_fake,loss_g,d_x,d_gz1,d_gz2,img_s,seconds\n";
@@ -294,6 +297,26 @@ static void test_flush(void)
     dg_rundir_close(&r);
 }
 
+/* A write that fails at the limit of a file's size leaves no partial line, and the next flush writes all lines. */
+static void test_partial_write(void)
+{
+    dg_appender a = {.path = "log.csv", .fd = open(temp_path("partial"), O_WRONLY | O_APPEND | O_CREAT, 0600)};
+    struct rlimit was, small;
+    struct stat s;
+    signal(SIGXFSZ, SIG_IGN);
+    DG_CHECK(!getrlimit(RLIMIT_FSIZE, &was));
+    DG_CHECK(!dg_append(&a, "1,2\n", 4) && !dg_append_flush(&a) && !dg_append(&a, "3,4,5,6\n", 8));
+    small = (struct rlimit){8, was.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+    DG_REFUSED(dg_append_flush(&a), DG_IO, "log.csv: cannot append");
+    setrlimit(RLIMIT_FSIZE, &was);
+    DG_CHECK(!fstat(a.fd, &s) && s.st_size == 4);
+    DG_WORKS(dg_append_flush(&a));
+    DG_CHECK(!fstat(a.fd, &s) && s.st_size == 12);
+    close(a.fd);
+    free(a.buffer.text);
+}
+
 /* Tests dg_log_end_of, and dg_log_judge on a log.csv that dcgan did not write. */
 static void test_odd_steps(void)
 {
@@ -346,4 +369,4 @@ static void test_locale(void)
 }
 
 DG_TESTS_IN("log", test_format, test_resume, test_odd_files, test_bad_rows, test_order, test_sparse, test_flush,
-            test_hostile_events, test_odd_steps, test_locale)
+            test_partial_write, test_hostile_events, test_odd_steps, test_locale)
