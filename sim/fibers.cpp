@@ -82,7 +82,6 @@ void fail(site at, const char *format, ...)
     abandon();
 }
 
-#if defined(__x86_64__) && !defined(SIM_UCONTEXT)
 extern "C" void sim_switch(void **save, void *to);
 asm(R"(.text
 .type sim_switch,@function
@@ -111,17 +110,6 @@ static void context_make(context *c, char *stack, size_t bytes, void (*entry)())
     for (int i = 0; i < 6; i++) *--sp = nullptr;
     c->sp = sp;
 }
-#else
-static void context_switch(context *from, context *to) { swapcontext(&from->state, &to->state); }
-static void context_make(context *c, char *stack, size_t bytes, void (*entry)())
-{
-    getcontext(&c->state);
-    c->state.uc_stack.ss_sp = stack;
-    c->state.uc_stack.ss_size = bytes;
-    c->state.uc_link = nullptr;
-    makecontext(&c->state, entry, 0);
-}
-#endif
 
 static void go(context *from, context *to, const void *stack, size_t bytes, void *tsan_context)
 {

@@ -16,10 +16,6 @@
 #undef blockDim
 #undef gridDim
 
-#if !defined(__x86_64__) || defined(SIM_UCONTEXT)
-#include <ucontext.h>
-#endif
-
 extern "C" {
 #define SIM_WEAK __attribute__((weak))
 SIM_WEAK void __sanitizer_start_switch_fiber(void **, const void *, size_t);
@@ -72,11 +68,7 @@ class spinlock {
 };
 
 struct context {
-#if defined(__x86_64__) && !defined(SIM_UCONTEXT)
     void *sp;
-#else
-    ucontext_t state;
-#endif
 };
 
 struct cuda_block;
