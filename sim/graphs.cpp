@@ -56,16 +56,6 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
     s->front.clear();
     return cudaSuccess;
 }
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus *status)
-{
-    CALL;
-    CUstream_st *s = stream_of(stream);
-    if (!s) return finish(cudaErrorInvalidResourceHandle);
-    *status = !s->capture          ? cudaStreamCaptureStatusNone
-              : s->capture->broken ? cudaStreamCaptureStatusInvalidated
-                                   : cudaStreamCaptureStatusActive;
-    return cudaSuccess;
-}
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 {
     CALL;
@@ -89,13 +79,6 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
         return finish(e);
     }
     *graph = g;
-    return cudaSuccess;
-}
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count)
-{
-    CALL;
-    if (!graph || nodes) return finish(cudaErrorInvalidValue);
-    *count = graph->nodes.size();
     return cudaSuccess;
 }
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long)

@@ -47,7 +47,6 @@ template <class T> static inline T atomicExch(T *p, std::enable_if_t<std::is_int
     return sim::atomic(p, [v](T) { return v; });
 }
 
-template <class T> static inline T __ldg(const T *p) { return *p; }
 template <class T> static inline T __ldcg(const T *p) { return *p; }
 template <class A, class B> static inline std::common_type_t<A, B> min(A a, B b)
 {
@@ -59,7 +58,6 @@ template <class A, class B> static inline std::common_type_t<A, B> max(A a, B b)
     std::common_type_t<A, B> x = a, y = b;
     return x < y ? y : x;
 }
-static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 static inline uint32_t __float_as_uint(float f) { return sim_bits<uint32_t>(f); }
 static inline float __uint_as_float(uint32_t u) { return sim_bits<float>(u); }
 static inline float __int_as_float(int i) { return sim_bits<float>(i); }

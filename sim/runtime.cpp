@@ -206,22 +206,12 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int number)
     *p = {};
     snprintf(p->name, sizeof p->name, "Simulated GPU %d", number);
     p->totalGlobalMem = device.memory;
-    p->sharedMemPerBlock = 48 * 1024;
     p->sharedMemPerBlockOptin = device.shared_optin;
-    p->sharedMemPerMultiprocessor = device.shared_optin + 1024;
     p->major = device.major;
     p->minor = device.minor;
     p->multiProcessorCount = device.multiprocessors;
-    p->warpSize = 32;
-    p->maxThreadsPerBlock = p->maxThreadsDim[0] = p->maxThreadsDim[1] = 1024;
-    p->maxThreadsDim[2] = 64;
-    p->maxThreadsPerMultiProcessor = 2048;
-    p->maxGridSize[0] = 0x7fffffff;
-    p->maxGridSize[1] = p->maxGridSize[2] = 65535;
-    p->regsPerBlock = p->regsPerMultiprocessor = 65536;
     p->l2CacheSize = 1 << 22;
-    p->memoryBusWidth = 256;
-    p->cooperativeLaunch = p->concurrentKernels = p->asyncEngineCount = 1;
+    p->cooperativeLaunch = 1;
     p->pciBusID = number + 1;
     return cudaSuccess;
 }
@@ -230,12 +220,8 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int num
     CALL;
     if (number < 0 || number >= device.count) return finish(cudaErrorInvalidDevice);
     switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock: *value = 1024; break;
-    case cudaDevAttrMaxSharedMemoryPerBlock: *value = 48 * 1024; break;
-    case cudaDevAttrMultiProcessorCount: *value = device.multiprocessors; break;
     case cudaDevAttrComputeCapabilityMajor: *value = device.major; break;
     case cudaDevAttrComputeCapabilityMinor: *value = device.minor; break;
-    case cudaDevAttrCooperativeLaunch: *value = 1; break;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = (int)device.shared_optin; break;
     default: return finish(cudaErrorInvalidValue);
     }
@@ -318,7 +304,6 @@ static bool copy_is_legal(const void *dst, const void *src, size_t bytes, cudaMe
     case cudaMemcpyDeviceToHost: return from_device && !to_any;
     case cudaMemcpyDeviceToDevice: return to_device && from_device;
     case cudaMemcpyHostToHost: return !to_any && !from_any;
-    case cudaMemcpyDefault: return (to_device || !to_any) && (from_device || !from_any);
     }
     return false;
 }

@@ -38,7 +38,6 @@
 #define __launch_bounds__(...)
 #define __align__(n) alignas(n)
 #define __shared__ static_assert(false, "shared memory is declared with SHARED(), see kernels/dev/dev.cuh");
-constexpr int warpSize = 32;
 
 namespace sim {
 

@@ -17,7 +17,6 @@ SIM_VECTOR(float, float)
 SIM_VECTOR(double, double)
 SIM_VECTOR(int, int)
 SIM_VECTOR(unsigned, uint)
-SIM_VECTOR(unsigned char, uchar)
 #undef SIM_VECTOR
 
 struct dim3 {

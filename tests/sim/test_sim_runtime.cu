@@ -27,7 +27,7 @@ static void test_memory()
     std::vector<float> v(1000, 2), w(1000);
     OK(cudaMemcpy(d, v.data(), 4000, cudaMemcpyHostToDevice));
     OK(cudaMemset(d + 10, 0, 40));
-    OK(cudaMemcpy(w.data(), d, 4000, cudaMemcpyDefault));
+    OK(cudaMemcpy(w.data(), d, 4000, cudaMemcpyDeviceToHost));
     for (int i = 0; i < 1000; i++) DG_CHECK(w[i] == (i < 10 || i >= 20 ? 2 : 0));
     IS(cudaMemcpy(d, v.data(), 4001, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
     IS(cudaMemcpy(d + 1, v.data(), 4000, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
