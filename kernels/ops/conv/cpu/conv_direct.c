@@ -159,15 +159,7 @@ static void pack_backward(const job *j, real *restrict to, int block, int ky, in
     int n0 = block * j->NR, n = dg_min(j->NR, j->Co - n0);
     ptrdiff_t step = (ptrdiff_t)j->K * j->K * j->Co;
     const real *from = j->w + ((ptrdiff_t)ky * j->K + kx) * j->Co + n0;
-    if (n == 2 * DG_LANES) {
-        for (int c = 0; c < j->Ci; c++, to += 2 * DG_LANES, from += step) {
-            *(dg_vec *)to = *(const dg_vec *)from;
-            *(dg_vec *)(to + DG_LANES) = *(const dg_vec *)(from + DG_LANES);
-        }
-        return;
-    }
-    for (int c = 0; c < j->Ci; c++, to += j->NR, from += step)
-        for (int i = 0; i < j->NR; i++) to[i] = i < n ? from[i] : 0;
+    for (int c = 0; c < j->Ci; c++, to += j->NR, from += step) dg_pack_vectors(to, from, n, j->NR);
 }
 
 /* Packs tap (ty, tx) of merged phases. Column (py*S+px)*Co+n has channel n of phase (py, px). */

@@ -7,7 +7,7 @@
  *
  * Threads divide the work by blocks of channels and by slices, which are ranges of pieces. Each slice computes its own
  * copy of the weight gradient. The copies are added in order. The number of slices depends on shapes only. */
-#include "kernels/ops/conv/cpu/conv_micro.h"
+#include "kernels/ops/conv/cpu/conv_pack.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 
 #include <omp.h>
@@ -89,12 +89,7 @@ static void pack_x(const job *j, const piece *c, real *restrict to, int block)
                     int ix = q * a->S + phase;
                     if (ix >= a->W) continue;
                     const real *from = x + (((ptrdiff_t)(c->n0 + i) * a->H + iy) * a->W + ix) * a->Ci + c0;
-                    if (n == 2 * DG_LANES) {
-                        *(dg_vec *)to = *(const dg_vec *)from;
-                        *(dg_vec *)(to + DG_LANES) = *(const dg_vec *)(from + DG_LANES);
-                    } else {
-                        for (int k = 0; k < j->NR; k++) to[k] = k < n ? from[k] : 0;
-                    }
+                    dg_pack_vectors(to, from, n, j->NR);
                 }
 }
 
@@ -108,11 +103,7 @@ static void pack_y(const job *j, const piece *c, real *restrict to, int first, i
             for (int ox = 0; ox < a->Wo; ox++)
                 for (int i = 0; i < c->images; i++, to += DG_MR) {
                     const real *from = y + (((ptrdiff_t)(c->n0 + i) * a->Ho + oy) * a->Wo + ox) * a->Co + b * DG_MR;
-                    if (n == DG_MR) {
-                        DG_UNROLL for (int k = 0; k < DG_MR; k++) to[k] = from[k];
-                    } else {
-                        for (int k = 0; k < DG_MR; k++) to[k] = k < n ? from[k] : 0;
-                    }
+                    dg_pack_tile(to, from, n);
                 }
     }
 }

@@ -2,12 +2,12 @@
  *
  * The vectors of conv_dw.c contain input channels, so here most lanes would be empty. The vectors of this file contain
  * output channels and are loaded directly from y. For one output pixel and one ky, the inputs are a run of K*Ci
- * consecutive reals of x. `pad_rows()` copies rows of x with zeros as padding. A tile multiplies TALL reals of a run by
- * one or two vectors of output channels.
+ * consecutive reals of x. dg_pad_rows() copies rows of x with zeros as padding. A tile multiplies TALL reals of a run
+ * by one or two vectors of output channels.
  *
  * A piece of the work is a band of rows of one image. Threads compute slices, which are ranges of pieces. Each slice
  * computes its own copy of w. The copies are added in order. The number of slices depends on shapes only. */
-#include "kernels/ops/conv/cpu/conv_micro.h"
+#include "kernels/ops/conv/cpu/conv_pack.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
 
 #include <omp.h>
@@ -58,25 +58,11 @@ static job plan(const dg_conv_args *a)
     return j;
 }
 
-static void pad_rows(const job *j, real *restrict to, int n, int lo, int hi)
-{
-    const dg_conv_args *a = j->a;
-    size_t border = (size_t)(a->P * a->Ci), inner = (size_t)(a->W * a->Ci);
-    const real *from = (const real *)a->x + ((ptrdiff_t)n * a->H + lo) * (ptrdiff_t)inner;
-    for (int iy = lo; iy < hi; iy++, from += inner, to += j->line) {
-        memset(to, 0, border * sizeof(real));
-        memcpy(to + border, from, inner * sizeof(real));
-        memset(to + border + inner, 0, border * sizeof(real));
-    }
-    memset(to, 0, TALL * sizeof(real));
-}
-
 static void pack_rest(const job *j, real *restrict to, const real *y, int pixels)
 {
     const dg_conv_args *a = j->a;
     int c0 = (j->co_blocks - 1) * j->NR, n = a->Co - c0;
-    for (int p = 0; p < pixels; p++, to += j->NR, y += a->Co)
-        for (int k = 0; k < j->NR; k++) to[k] = k < n ? y[c0 + k] : 0;
+    for (int p = 0; p < pixels; p++, to += j->NR, y += a->Co) dg_pack_vectors(to, y + c0, n, j->NR);
 }
 
 enum { RUNS = 32 };
@@ -121,7 +107,8 @@ static void slice(const job *j, real *copy, real *x, real *rest, int s)
         int lo = dg_min(dg_max(o0 * a->S - a->P, 0), a->H);
         int hi = dg_max(dg_min((o1 - 1) * a->S - a->P + a->K, a->H), lo);
         const real *y = (const real *)a->y + ((ptrdiff_t)n * a->Ho + o0) * a->Wo * a->Co;
-        pad_rows(j, x, n, lo, hi);
+        dg_pad_rows(a, x, n, lo, hi);
+        memset(x + (size_t)(hi - lo) * j->line, 0, TALL * sizeof(real));
         /* The last block of channels reads past the channels of its pixel, and the resulting sums are discarded. If it
          * would read past the end of y, `rest` is a padded copy of the block. */
         const ptrdiff_t behind = ((ptrdiff_t)(a->N - n) * a->Ho - o1) * a->Wo * a->Co;

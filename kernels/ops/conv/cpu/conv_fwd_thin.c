@@ -63,18 +63,6 @@ static job plan(const dg_conv_args *a)
     return j;
 }
 
-static void pad_rows(const job *j, real *restrict out, int n, int from, int to)
-{
-    const dg_conv_args *a = j->a;
-    const size_t border = (size_t)a->P * (size_t)a->Ci, inner = (size_t)a->W * (size_t)a->Ci;
-    const real *x = (const real *)a->x + ((size_t)n * (size_t)a->H + (size_t)from) * inner;
-    for (int iy = from; iy < to; iy++, x += inner, out += j->line) {
-        memset(out, 0, border * sizeof(real));
-        memcpy(out + border, x, inner * sizeof(real));
-        memset(out + border + inner, 0, border * sizeof(real));
-    }
-}
-
 /* Stores n channels of each pixel of a tile. `room` is the number of reals from `to` to the end of the tile's last
  * pixel. Whole vectors may overwrite channels of the next pixel, which is stored later. */
 static void store(const job *j, real *to, const real *tile, int n, int room)
@@ -112,7 +100,7 @@ static void unit(const job *j, const real *panel, real *copy, int n, int band)
     const int lo = dg_min(dg_max(o0 * a->S - a->P, 0), a->H);
     const int hi = dg_max(dg_min((o1 - 1) * a->S - a->P + a->K, a->H), lo);
     const real *x = (const real *)a->x + ((ptrdiff_t)n * a->H + lo) * j->line;
-    if (a->P) pad_rows(j, copy, n, lo, hi), x = copy;
+    if (a->P) dg_pad_rows(a, copy, n, lo, hi), x = copy;
     for (int oy = o0; oy < o1; oy++) {
         const int top = oy * a->S - a->P, first = dg_min(dg_max(top, lo), hi), last = dg_min(top + a->K, hi);
         const int terms = dg_max(last - first, 0) * a->K * a->Ci, skipped = (first - top) * a->K * a->Ci;

@@ -122,13 +122,7 @@ static void pack_rows(const job *j, real *restrict to, ptrdiff_t m0, ptrdiff_t m
             to += n * DG_MR;
             continue;
         }
-        for (ptrdiff_t k = 0; k < n; k++, from += j->ak, to += DG_MR) {
-            if (rows == DG_MR) {
-                DG_UNROLL for (int i = 0; i < DG_MR; i++) to[i] = from[i];
-            } else {
-                for (int i = 0; i < DG_MR; i++) to[i] = i < rows ? from[i] : 0;
-            }
-        }
+        for (ptrdiff_t k = 0; k < n; k++, from += j->ak, to += DG_MR) dg_pack_tile(to, from, rows);
     }
 }
 
@@ -151,13 +145,7 @@ static void pack_strip(const job *j, real *restrict to, ptrdiff_t n0, int column
         dg_interleave(to, width, from, j->bn, columns, n);
         return;
     }
-    for (ptrdiff_t k = 0; k < n; k++, from += j->bk, to += width) {
-        if (columns == width) {
-            for (int i = 0; i < width; i += DG_LANES) *(dg_vec *)(to + i) = *(const dg_vec *)(from + i);
-        } else {
-            for (int i = 0; i < width; i++) to[i] = i < columns ? from[i] : 0;
-        }
-    }
+    for (ptrdiff_t k = 0; k < n; k++, from += j->bk, to += width) dg_pack_vectors(to, from, columns, width);
 }
 
 typedef struct {

@@ -5,6 +5,7 @@
 
 #include <omp.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "core/base/math.h"
 #include "kernels/cpu/cpu.h"
@@ -42,6 +43,18 @@ static inline void *dg_carve(dg_carver *c, size_t bytes)
     uintptr_t at = c->base + c->used;
     c->used += (bytes + 63) / 64 * 64;
     return (void *)at; /* NOLINT(performance-no-int-to-ptr): dereferenced only if base is not 0 */
+}
+
+/* Copies rows lo .. hi - 1 of image n of x, each with P pixels of zeros on both sides. */
+static inline void dg_pad_rows(const dg_conv_args *a, real *restrict to, int n, int lo, int hi)
+{
+    const size_t border = (size_t)a->P * (size_t)a->Ci, inner = (size_t)a->W * (size_t)a->Ci;
+    const real *from = (const real *)a->x + ((size_t)n * (size_t)a->H + (size_t)lo) * inner;
+    for (int iy = lo; iy < hi; iy++, from += inner, to += inner + 2 * border) {
+        memset(to, 0, border * sizeof(real));
+        memcpy(to + border, from, inner * sizeof(real));
+        memset(to + border + inner, 0, border * sizeof(real));
+    }
 }
 
 static inline size_t dg_min_size(size_t a, size_t b) { return a < b ? a : b; }

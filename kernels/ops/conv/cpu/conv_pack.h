@@ -45,6 +45,26 @@ DG_INLINE void dg_transpose(dg_square_row r[DG_SQUARE])
     }
 }
 
+/* Copies n values, followed by zeros up to `width`, a multiple of DG_LANES. */
+DG_INLINE void dg_pack_vectors(real *restrict to, const real *restrict from, int n, int width)
+{
+    if (n == width) {
+        for (int i = 0; i < width; i += DG_LANES) *(dg_vec *)(to + i) = *(const dg_vec *)(from + i);
+    } else {
+        for (int i = 0; i < width; i++) to[i] = i < n ? from[i] : 0;
+    }
+}
+
+/* Copies n values, followed by zeros up to DG_MR. */
+DG_INLINE void dg_pack_tile(real *restrict to, const real *restrict from, int n)
+{
+    if (n == DG_MR) {
+        DG_UNROLL for (int i = 0; i < DG_MR; i++) to[i] = from[i];
+    } else {
+        for (int i = 0; i < DG_MR; i++) to[i] = i < n ? from[i] : 0;
+    }
+}
+
 /* Sets to[e * width + i] to from[i * stride + e], for e < count and i < rows. Padding (rows <= i < width) gets
  * arbitrary values. Up to DG_SQUARE - 1 reals after the last element of `to` may be overwritten. */
 DG_INLINE void dg_interleave(real *restrict to, int width, const real *restrict from, ptrdiff_t stride, int rows,
