@@ -1,4 +1,6 @@
 /* Tests lines and text pixel by pixel. */
+#include "failing.h"
+
 #include "host/figure/draw.h"
 
 #include "test.h"
@@ -36,6 +38,7 @@ static void lines_are_exact(void)
     dg_draw_line(&c, -1e6, 5, 1e6, 5.0, 3);
     dg_draw_line(&c, 6, -1e9, 6, 1e9, 3);
     dg_draw_line(&c, 100, 100, 200, 200, 3);
+    dg_draw_line(&c, 6, 5, 6, 5, 3); /* a point on a line */
     dg_draw_paint(&c, RED);
     /* lines end at the edges of the image; 12 x 2 and 2 x 8 pixels are fully covered, their neighbours by half */
     int full = 0;
@@ -45,7 +48,8 @@ static void lines_are_exact(void)
     DG_CHECK(pixel(&c.im, 6, 0, 1) == 0 && pixel(&c.im, 11, 5, 1) == 0 && pixel(&c.im, 0, 0, 1) == 255);
     dg_draw_close(&c);
     DG_CHECK(dg_draw_open(&c, 0, 10) == DG_USAGE);
-    DG_CHECK(dg_draw_open(&c, 10, 20000) == DG_USAGE);
+    DG_CHECK(dg_draw_open(&c, 10, 20000) == DG_USAGE && dg_draw_open(&c, 20000, 10) == DG_USAGE);
+    DG_CHECK(dg_draw_open(&c, 10, 0) == DG_USAGE);
 }
 
 /* Returns the number of dark pixels and sets `box` to their bounding box. */
@@ -120,4 +124,18 @@ static void text_turns(void)
     dg_draw_close(&up);
 }
 
-DG_TESTS(lines_are_exact, every_character_is_drawn, text_turns)
+static dg_canvas canvas;
+static void nothing(void) { canvas = (dg_canvas){0}; }
+static dg_err opens(void) { return dg_draw_open(&canvas, 9, 7); }
+static void is_open(dg_err e)
+{
+    DG_CHECK(e ? e == DG_DEVICE && !canvas.im.pixels && !canvas.cover : canvas.im.W == 9);
+    dg_draw_close(&canvas);
+}
+
+static void no_memory(void)
+{
+    if (DG_FAILING) DG_CHECK(each_call("canvas", nothing, opens, is_open) == 4);
+}
+
+DG_TESTS(lines_are_exact, no_memory, every_character_is_drawn, text_turns)

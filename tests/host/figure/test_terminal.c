@@ -1,7 +1,11 @@
 /* Decodes the text that draws an image in a terminal, and compares it with the image. */
+#include "failing.h"
+
 #include "host/figure/terminal.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "host/figure/images.h"
 #include "test.h"
@@ -66,11 +70,51 @@ static void grids(void)
     free(text);
 }
 
+/* On a terminal, the grid fits into half of its height and into its width. */
+static void sizes(void)
+{
+    static const struct {
+        struct winsize w;
+        int lines;
+    } t[] = {{{.ws_row = 24, .ws_col = 80}, 11},
+             {{.ws_row = 40, .ws_col = 30}, 16},
+             {{.ws_row = 5, .ws_col = 11}, 5},
+             {{.ws_row = 24}, 11},
+             {{.ws_col = 80}, 11}};
+    static uint8_t pixels[64 * 8 * 8];
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY); /* gets the number of stderr */
+    if (!DG_CHECKF(terminal == STDERR_FILENO, "terminal %d", terminal)) return;
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        char *text = NULL;
+        DG_CHECK(!ioctl(terminal, TIOCSWINSZ, &t[i].w) && !dg_terminal_grid(pixels, 8, 1, 8, 8, &text));
+        int lines = 0;
+        for (const char *c = text; c && *c; c++) lines += *c == '\n';
+        DG_CHECKF(lines == t[i].lines, "%d x %d: %d lines", t[i].w.ws_col, t[i].w.ws_row, lines);
+        free(text);
+    }
+    close(terminal);
+}
+
+static char *grid;
+static void nothing(void) { grid = NULL; }
+static dg_err draws(void)
+{
+    static const uint8_t pixels[8 * 8];
+    return dg_terminal_grid(pixels, 8, 1, 1, 1, &grid);
+}
+static void is_drawn(dg_err e)
+{
+    DG_CHECK(e ? e == DG_DEVICE && *dg_message() && !grid : *grid == '\033');
+    free(grid);
+}
+
 int main(void)
 {
     fclose(stderr);
     blocks(3);
     blocks(1);
     grids();
+    sizes();
+    if (DG_FAILING) DG_CHECK(each_call("grid", nothing, draws, is_drawn) > 2);
     return dg_test_report();
 }

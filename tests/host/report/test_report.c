@@ -83,6 +83,7 @@ static void curves_are_means(void)
     dg_curve_add(&p, "<G>", &log, &m, 0);
     DG_CHECKF(!p.epochs && c->points == 90 && c->bins == 45, "%d points, %d bins", c->points, c->bins);
     log.n = p.curves = 0;
+    DG_CHECK(!dg_curve_by_epochs(&log));
     dg_curve_add(&p, "<G>", &log, &m, 0);
     DG_CHECK(c->points == 0 && c->bins == 0);
     char *empty = text_of(put_plot, &p);
@@ -103,6 +104,14 @@ static void curves_are_means(void)
     p.curves = 0;
     dg_curve_add(&p, "test", &log, &test, 0);
     DG_CHECK(c->points == 2 && c->bins == 0 && c->y[0] == 49 && c->y[1] == 99 && c->x[1] == x[99]);
+    /* the first epoch has no values */
+    for (int i = 0; i < STEPS; i++) row[i].value[DG_LOSS_G] = NAN;
+    log.n = EPOCHS * STEPS;
+    p.epochs = dg_curve_by_epochs(&log);
+    p.curves = 0;
+    dg_curve_add(&p, "G", &log, &m, 0);
+    DG_CHECK(c->points == EPOCHS - 1);
+    DG_NEAR(c->x[0], 1.5, 1e-9);
 }
 
 /* Tests axes whose values differ very little, or by more than a double can represent. */
