@@ -224,11 +224,10 @@ dg_err dg_options_model(dg_options *o, const char *name)
 {
     dg_model *m = malloc(sizeof *m);
     if (!m) return dg_fail(DG_DEVICE, "out of memory");
-    const dg_err e = dg_model_read(name, m);
-    const dg_err set = e ? e == DG_DEVICE ? e : DG_OK
-                         : take_model(o, m); /* ignore e: the caller reads the model again */
+    dg_err e = dg_model_read(name, m);
+    if (!e) e = take_model(o, m);
     free(m);
-    return set;
+    return e;
 }
 
 dg_err dg_options_model_job(const dg_model *m, dg_job_options *out)

@@ -213,7 +213,7 @@ int main(void)
 {
     static const char tuning[] = "; measured\n[sm_90 fp32]\nadam n=1100224 : vector block=512 ; 6.11 us\n";
     static const char classifier[] =
-        "[model]\nname = c\nsize = 8\ninput = zca\n[train]\nlr = 0.1\n"
+        "[model]\nname = c\nsize = 8\ninput = zca\n[train]\noptimizer = sgd\nlr = 0.1\n"
         "[C.1]\nfilters = 4\nkernel = 3\nnorm = batch\nrepeat = 2\ntorch = f.{0+3} f.{1+3}\n"
         "[C.2]\nop = dense\nfilters = 4\n";
     static const char *const made[] = {
