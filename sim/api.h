@@ -1,6 +1,5 @@
 /* Internals of the simulated CUDA runtime API: calls, streams, events, graphs. */
-#ifndef SIM_API_H
-#define SIM_API_H
+#pragma once
 
 #include <mutex>
 #include <set>
@@ -73,5 +72,3 @@ void fault_in(const grid &g);
 cudaError_t fault_at_launch(const char *op);
 
 } // namespace sim
-
-#endif

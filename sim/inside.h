@@ -1,7 +1,6 @@
 /* Internals of the simulator. The simulator is compiled without sanitizers, because sanitizers should check only the
  * kernels. The simulator calls functions of the sanitizers through weak symbols. */
-#ifndef SIM_INSIDE_H
-#define SIM_INSIDE_H
+#pragma once
 
 #include <atomic>
 #include <deque>
@@ -231,5 +230,3 @@ void memory_watch();           /* installs the signal handler that explains memo
 size_t memory_used();
 
 } // namespace sim
-
-#endif

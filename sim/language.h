@@ -1,6 +1,5 @@
 /* CUDA's built-in variables and functions for kernels. */
-#ifndef SIM_LANGUAGE_H
-#define SIM_LANGUAGE_H
+#pragma once
 
 #define threadIdx (sim::self->index)
 #define blockIdx (sim::self->block->index)
@@ -70,5 +69,3 @@ static inline unsigned __byte_perm(unsigned x, unsigned y, unsigned s)
     return r;
 }
 static inline int __popc(unsigned v) { return __builtin_popcount(v); }
-
-#endif

@@ -1,8 +1,7 @@
 /* The part of the CUDA runtime API that the CUDA backend uses, on a simulated device. A host access to device memory,
  * or a kernel access outside of an allocation, is reported. A stream runs its work when the work is enqueued or, with
  * SIM=deferred, when a call waits for the work. */
-#ifndef SIM_RUNTIME_H
-#define SIM_RUNTIME_H
+#pragma once
 
 #include "types.h"
 
@@ -144,5 +143,3 @@ template <class K> static inline cudaError_t cudaFuncSetAttribute(K, cudaFuncAtt
 {
     return sim_func(nullptr, (size_t)value);
 }
-
-#endif

@@ -21,8 +21,7 @@
  * With AddressSanitizer, shared arrays have red zones, and accesses outside of device allocations are reported.
  * ThreadSanitizer treats every CUDA thread as a thread. Only barriers, __syncwarp, grid barriers and atomics order the
  * accesses of CUDA threads, so that races are found under any schedule. */
-#ifndef SIM_H
-#define SIM_H
+#pragma once
 
 #include <math.h>
 #include <stdio.h>
@@ -226,6 +225,4 @@ template <class T, class F> static inline T atomic(T *p, F f)
 
 #ifdef DEV_WGMMA
 #include "wgmma.h"
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* The simulator's versions of the wrappers in kernels/dev/dev.cuh: shared memory, copies, matrix products, dependent
  * launches. */
-#ifndef SIM_TWINS_H
-#define SIM_TWINS_H
+#pragma once
 
 /* Declares a shared array by reference, so that UBSan checks every index against the array's bounds. */
 #define SHARED(T, name, dims)                                            \
@@ -114,6 +113,4 @@ static inline float4 dev_normal4(uint64_t seed, uint64_t subsequence, uint64_t b
     dg_normal4(z, seed, subsequence, block);
     return {z[0], z[1], z[2], z[3]};
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* The simulator's CUDA built-in types: vectors, dim3, bf16 and fp16 with the device's bit layout. */
-#ifndef SIM_TYPES_H
-#define SIM_TYPES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ struct __half {
 static inline __nv_bfloat16 __float2bfloat16(float f) { return f; }
 static inline float __bfloat162float(__nv_bfloat16 h) { return h; }
 static inline __half __float2half(float f) { return f; }
-
-#endif

@@ -1,7 +1,6 @@
 /* The simulator's versions of kernels/dev/dev_wgmma.cuh. Accumulators are NaN from wgmma_begin to wgmma_wait, so that
  * results show premature reads. wgmma reads its operands at once or, with SIM=lazy, at wgmma_wait. */
-#ifndef SIM_WGMMA_H
-#define SIM_WGMMA_H
+#pragma once
 
 #define DEV_HAS_WGMMA true
 
@@ -48,5 +47,3 @@ static inline void wgmma_bf16(float (&d)[J][4], const uint32_t (&a)[4], dev_matr
     sim::wgmma(sim::WGMMA, {&d[0][0], 8 * J, {nullptr, 0, 0, false, {a[0], a[1], a[2], a[3]}}, sim_matrix(b, TRANS_B)},
                at);
 }
-
-#endif

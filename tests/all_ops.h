@@ -1,6 +1,5 @@
 /* Registers the descriptions of all ops (dg_op_info), for tests that open no backend. */
-#ifndef DG_TEST_ALL_OPS_H
-#define DG_TEST_ALL_OPS_H
+#pragma once
 
 #ifdef __cplusplus
 extern "C" {
@@ -11,5 +10,3 @@ extern "C" {
 #endif
 
 __attribute__((constructor)) static void use_all_ops(void) { dg_ops_use(dg_op_table); }
-
-#endif

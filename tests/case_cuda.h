@@ -1,6 +1,5 @@
 /* Declares the functions of case_cuda.cu that are not in tests/reference.h. */
-#ifndef DG_CASE_CUDA_H
-#define DG_CASE_CUDA_H
+#pragma once
 
 extern "C" {
 #include "tests/reference.h"
@@ -13,5 +12,3 @@ void dg_case_as(const dg_tune *tune, bool offset);
 
 /* dg_case_run checks the tuning of each op against the limits of this GPU. */
 extern const dg_gpu dg_case_gpu;
-
-#endif

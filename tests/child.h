@@ -1,6 +1,5 @@
 /* Runs a function in a child process and measures its CPU time and memory. */
-#ifndef DG_CHILD_H
-#define DG_CHILD_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,5 +75,3 @@ __attribute__((unused)) static child_result in_child(int (*work)(void *, char *m
     munmap(shared, sizeof *shared);
     return r;
 }
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef DG_COMMAND_LINE_H
-#define DG_COMMAND_LINE_H
+#pragma once
 
 #include <stdio.h>
 #include <string.h>
@@ -22,5 +21,3 @@ static inline dg_err parse_line(const char *line, dg_options *o)
     argv[argc] = NULL;
     return dg_options_parse(argc, argv, o, &done);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Tests file readers with invalid files: tables of errors, truncated files and flipped bits. */
-#ifndef DG_DAMAGE_H
-#define DG_DAMAGE_H
+#pragma once
 
 #include "core/base/err.h"
 #include "test.h"
@@ -70,5 +69,3 @@ __attribute__((unused)) static accepted damage(const void *data, size_t n, size_
     free(changed);
     return a;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Helpers of kernel tests, which run in the simulator or on a GPU. Device buffers start as NaN and detect writes
  * past their end. */
-#ifndef DEVTEST_H
-#define DEVTEST_H
+#pragma once
 
 #include <stdlib.h>
 #include <utility>
@@ -192,5 +191,3 @@ static inline std::vector<float> dev_random(size_t n, unsigned long long seed)
     for (float &f : v) f = (float)dg_test_random(&seed);
     return v;
 }
-
-#endif

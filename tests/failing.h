@@ -1,8 +1,7 @@
 /* Makes system calls and allocations fail, by the functions of tests/preload/faults.c. A test calls arm(), then the
  * tested function, then disarm(). DG_FAILING is 0 with a sanitizer, because the sanitizer defines malloc(). Include
  * this file first. */
-#ifndef DG_FAILING_H
-#define DG_FAILING_H
+#pragma once
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define DG_FAILING 0
@@ -103,6 +102,4 @@ static inline int dg_test_without_failing(void)
     dg_test_skip("allocations are the sanitizer's");
     return dg_test_report();
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* Sets arguments of op gather for a GAN: pixels are scaled to [-1, 1], and there are no labels. */
-#ifndef DG_GATHER_SIGNED_H
-#define DG_GATHER_SIGNED_H
+#pragma once
 
 #include "core/plan/gather.h"
 
@@ -10,5 +9,3 @@ static inline void gather_signed(dg_gather_args *a)
     a->record = dg_gather_record(a, DG_F32, false);
     for (int c = 0; c < DG_CHANNELS_MAX; c++) a->dev[c] = 127.5, a->shift[c] = 1;
 }
-
-#endif

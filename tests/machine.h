@@ -1,6 +1,5 @@
 /* A training job on a CPU backend, with a dataset on the device and random initial weights. */
-#ifndef DG_TEST_MACHINE_H
-#define DG_TEST_MACHINE_H
+#pragma once
 
 #include "core/base/rng.h"
 #include "host/net/job.h"
@@ -57,5 +56,3 @@ static inline bool machine_begin(machine *x, const dg_cpu_options *cpu, const dg
     if (!ok) machine_down(x);
     return ok;
 }
-
-#endif

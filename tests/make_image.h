@@ -1,6 +1,5 @@
 /* Makes image files for tests in memory, by libpng, libjpeg and giflib, or byte by byte. */
-#ifndef DG_MAKE_IMAGE_H
-#define DG_MAKE_IMAGE_H
+#pragma once
 
 #include <errno.h>
 #include <gif_lib.h>
@@ -414,5 +413,3 @@ __attribute__((unused)) static blob png_with_exif(blob b, blob tiff)
     blob_free(&tiff);
     return b;
 }
-
-#endif

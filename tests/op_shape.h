@@ -1,6 +1,5 @@
 /* Makes an op of any kind from the named dimensions of its shape. */
-#ifndef OP_SHAPE_H
-#define OP_SHAPE_H
+#pragma once
 
 #include <string.h>
 
@@ -50,5 +49,3 @@ static inline const char *shape_any(dg_op *op, dg_op_kind kind, void *somewhere)
         memcpy((char *)&op->u + o->member, &somewhere, sizeof somewhere);
     return wrong;
 }
-
-#endif

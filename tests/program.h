@@ -1,6 +1,5 @@
 /* Runs the program dcgan in tests, and reads its output. */
-#ifndef DG_TESTS_PROGRAM_H
-#define DG_TESTS_PROGRAM_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -39,5 +38,3 @@ static inline double dg_test_number(const cJSON *j, const char *name)
     const cJSON *n = cJSON_GetObjectItem(j, name);
     return cJSON_IsNumber(n) ? n->valuedouble : NAN;
 }
-
-#endif

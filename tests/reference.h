@@ -1,7 +1,6 @@
 /* The reference computes all ops by simple loops in double. dg_case_run runs an op on a backend for comparison.
  * Operands that ops.h calls real are arrays of double in host memory. */
-#ifndef DG_REFERENCE_H
-#define DG_REFERENCE_H
+#pragma once
 
 #include <stdbool.h>
 #include "core/plan/backend.h"
@@ -63,5 +62,3 @@ void dg_case_free(void);
 
 /* Returns the largest |a - b| / (|b| + floor) over n numbers, or infinity if a or b has a NaN. */
 double dg_case_error(const double *a, const double *b, size_t n, double floor);
-
-#endif

@@ -1,6 +1,5 @@
 /* Computes convolutions, as core/plan/ops.h defines them, by simple loops in double. */
-#ifndef DG_REFERENCE_CONV_H
-#define DG_REFERENCE_CONV_H
+#pragma once
 
 #include "core/plan/ops.h"
 
@@ -11,5 +10,3 @@ dg_conv_args dg_ref_conv_shape(int N, int H, int W, int Ci, int Co, int K, int S
  * For tolerances, `mass` receives the sum of |a||b| over the terms of each result, and `terms` the number of terms.
  * mass and terms may be NULL. */
 void dg_ref_conv(dg_op_kind kind, const dg_conv_args *a, int groups, double *mass, int *terms);
-
-#endif

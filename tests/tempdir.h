@@ -1,7 +1,6 @@
 /* Makes a directory for a test's files in $TMPDIR, /dev/shm (where fsync costs nothing) or /tmp. The test removes it
  * at its end. */
-#ifndef DG_TEMPDIR_H
-#define DG_TEMPDIR_H
+#pragma once
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -116,5 +115,3 @@ __attribute__((unused)) static void temp_copy(const char *file, const char *name
 
 /* Like DG_TESTS of test.h, but creates and removes temp_dir. */
 #define DG_TESTS_IN(name, ...) DG_TESTS_BETWEEN(temp_make(name), temp_remove(temp_dir), __VA_ARGS__)
-
-#endif

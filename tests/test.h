@@ -1,7 +1,6 @@
 /* The test framework. A test program checks with DG_CHECK and DG_NEAR, and ends with `return dg_test_report();` or
  * DG_TESTS. The exit code is 0 if all checks passed, 1 if a check failed, and 77 if the test was skipped. */
-#ifndef DG_TEST_H
-#define DG_TEST_H
+#pragma once
 
 #include <math.h>
 #include <stdarg.h>
@@ -80,5 +79,3 @@ __attribute__((unused)) static double dg_test_random(unsigned long long *state)
         return dg_test_report();                                           \
     }
 #define DG_TESTS(...) DG_TESTS_BETWEEN((void)0, (void)0, __VA_ARGS__)
-
-#endif

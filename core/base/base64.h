@@ -1,6 +1,5 @@
 /* Base64 with padding (RFC 4648). */
-#ifndef DG_BASE64_H
-#define DG_BASE64_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -17,5 +16,3 @@ static inline void dg_base64(FILE *to, const void *data, size_t bytes)
         (void)fwrite(four, 1, 4, to);
     }
 }
-
-#endif

@@ -1,8 +1,5 @@
 /* Version and features of the build. */
-#ifndef DG_BUILD_INFO_H
-#define DG_BUILD_INFO_H
+#pragma once
 
 extern const char *const dg_version; /* "dcgan 0.1.0 (commit)" */
 extern const char *const dg_features;
-
-#endif

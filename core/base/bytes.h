@@ -1,6 +1,5 @@
 /* Reads big-endian integers of file formats such as PNG. */
-#ifndef DG_BYTES_H
-#define DG_BYTES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -8,5 +7,3 @@ static inline uint32_t dg_big_endian(const unsigned char *p)
 {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | (uint32_t)p[3];
 }
-
-#endif

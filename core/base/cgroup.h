@@ -1,7 +1,6 @@
 /* Limits of this process's control groups (cgroups, versions 1 and 2) and of all their ancestors.
  * The paths of all system files are prefixed by `root`, which is "" except in tests. */
-#ifndef DG_CGROUP_H
-#define DG_CGROUP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ bool dg_cgroup_threads(const char *root, dg_cgroup_limit *out);
 
 /* Returns the number of processors that the CPU quota (rounded up) and the cpuset allow, or 0 for no limit. */
 int dg_cgroup_cores(const char *root);
-
-#endif

@@ -1,6 +1,5 @@
 /* Clocks that measure durations. */
-#ifndef DG_CLOCK_H
-#define DG_CLOCK_H
+#pragma once
 
 #include <time.h>
 
@@ -17,5 +16,3 @@ static inline double dg_cpu_seconds(void)
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
-
-#endif

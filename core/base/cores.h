@@ -1,6 +1,5 @@
 /* Processors and memory of the machine. */
-#ifndef DG_CORES_H
-#define DG_CORES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@ int dg_cores(void);
 size_t dg_machine_memory(void);
 
 size_t dg_machine_swap(void);
-
-#endif

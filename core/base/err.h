@@ -6,8 +6,7 @@
  *
  * A user's mistake returns an error and never aborts the program. An error message says what is wrong, where (file,
  * line, op) and what to do. It has no trailing newline and no leading "error:". */
-#ifndef DG_ERR_H
-#define DG_ERR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -68,5 +67,3 @@ int dg_printable_bytes(const char *text);
 /* Returns the length of the UTF-8 sequence at `text`, or 0 if the sequence is invalid (RFC 3629). Stores the code point
  * in *code. */
 int dg_utf8(const char *text, unsigned *code);
-
-#endif

@@ -2,8 +2,7 @@
  * directory is fsynced. After a failure the old file is unchanged, and the temporary file is removed. The error message
  * has the path and, for a full disk, the needed and the free bytes. After a transient error, a new temporary file is
  * written. fsync is not repeated, because a failed fsync marks the pages clean (Rebello et al., ATC 2020). */
-#ifndef DG_FILE_IO_H
-#define DG_FILE_IO_H
+#pragma once
 
 #include <dirent.h>
 #include <stdbool.h>
@@ -94,5 +93,3 @@ bool dg_stream_file(const char *path, const dg_chunk *piece, int pieces, dg_err 
 /* Stores a malloc'd copy of a symbolic link's target, or NULL if path is not a link. Returns DG_IO if the target does
  * not exist. */
 dg_err dg_link_target(const char *path, char **target);
-
-#endif

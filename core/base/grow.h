@@ -1,6 +1,5 @@
 /* Arrays that double when they are full. */
-#ifndef DG_GROW_H
-#define DG_GROW_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -14,5 +13,3 @@ static inline void *dg_grow(void *array, long n, int *room, size_t each)
     if (grown) *room = more;
     return grown;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Limits on memory and threads by the machine, cgroups (cgroup.h), getrlimit and a batch system. */
-#ifndef DG_LIMITS_OF_PROCESS_H
-#define DG_LIMITS_OF_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ int dg_default_threads(void);
 /* If the address space is limited, sets smaller thread stacks and a single malloc arena. Call dg_limits_begin once,
  * before threads start. */
 void dg_limits_begin(void);
-
-#endif

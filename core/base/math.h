@@ -1,6 +1,5 @@
 /* Minimum, maximum and rounded-up division of whole numbers. */
-#ifndef DG_MATH_H
-#define DG_MATH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -9,5 +8,3 @@ static inline int dg_max(int a, int b) { return a > b ? a : b; }
 static inline int dg_ceil_div(int a, int b) { return (a + b - 1) / b; }
 
 static inline double dg_ceil_divf(double a, double b) { return (double)(int64_t)((a + b - 1) / b); }
-
-#endif

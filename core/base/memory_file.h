@@ -1,6 +1,5 @@
 /* A buffer that grows, and a memory stream that reports failed allocations, unlike open_memstream of glibc 2.36. */
-#ifndef DG_MEMORY_FILE_H
-#define DG_MEMORY_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,5 +17,3 @@ bool dg_memory_append(dg_memory_file *m, const void *data, size_t n);
 FILE *dg_memory_open(dg_memory_file *m);
 /* Closes the stream `to`, which may be NULL. Returns false and sets m->text to NULL if memory ran out. */
 bool dg_memory_close(FILE *to, dg_memory_file *m);
-
-#endif

@@ -1,6 +1,5 @@
 /* File names with a number, such as "epoch-0012.png". */
-#ifndef DG_NUMBERED_H
-#define DG_NUMBERED_H
+#pragma once
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,5 +14,3 @@ static inline uint64_t dg_numbered(const char *name, const char *before, const c
     if (n < 4 || n > 9 || (n > 4 && name[k] == '0') || strcmp(name + k + n, after)) return 0;
     return strtoul(name + k, NULL, 10);
 }
-
-#endif

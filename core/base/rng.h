@@ -3,8 +3,7 @@
  *
  * The CPU backend lays out key and counter as cuRAND's device generator does, so that CPU and GPU draw equal values:
  * key = seed, counter = (block, subsequence) as two 64-bit halves, i.e. curand_init(seed, subsequence, 4 * block). */
-#ifndef DG_RNG_H
-#define DG_RNG_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ static inline void dg_permutation(int32_t *perm, int n, uint64_t seed, uint64_t 
 {
     dg_permutation_of(perm, n, seed, dg_subsequence(DG_STREAM_SHUFFLE, epoch));
 }
-
-#endif

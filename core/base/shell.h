@@ -3,8 +3,7 @@
  *   dg_fail(DG_USAGE, "... resume it: %s --resume --out %s", dg_program(), dg_shell_path(q, sizeof q, dir));
  * Text without special characters is unchanged; other text is quoted as '...'. Text with control bytes (dg_printable)
  * is quoted as $'a\x1bb', for bash, zsh, ksh and POSIX 2024 shells. */
-#ifndef DG_SHELL_H
-#define DG_SHELL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ char *dg_python_quote(char *out, size_t size, const char *text);
 /* Returns the program's name, quoted for a shell command. The name is "dcgan" until main sets it. */
 const char *dg_program(void);
 void dg_set_program(const char *argv0);
-
-#endif

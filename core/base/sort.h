@@ -1,6 +1,5 @@
 /* Sorting of numbers. */
-#ifndef DG_SORT_H
-#define DG_SORT_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -21,5 +20,3 @@ static inline double dg_sort_median(double *value, int n)
     dg_sort(value, n);
     return (value[(n - 1) / 2] + value[n / 2]) / 2;
 }
-
-#endif

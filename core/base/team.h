@@ -1,7 +1,6 @@
 /* Checks that OpenMP can start its threads, because OpenMP's runtime ends the program if a thread cannot start. The
  * error DG_DEVICE reports how many threads are possible. Later calls with no more threads skip the check. */
-#ifndef DG_TEAM_H
-#define DG_TEAM_H
+#pragma once
 
 #include "core/base/err.h"
 
@@ -14,5 +13,3 @@ int dg_team_fit(int threads);
  * many as can run. If `given` is positive, it returns an error if fewer than `given` threads (at most OMP_THREAD_LIMIT)
  * can run. */
 dg_err dg_team_begin(int given);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shapes and element types of tensors. The layout is NHWC in memory and PyTorch's NCHW in files. */
-#ifndef DG_TENSOR_H
-#define DG_TENSOR_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ static inline size_t dg_type_bytes(dg_type t)
 }
 
 static inline size_t dg_count(dg_shape s) { return (size_t)s.N * (size_t)s.H * (size_t)s.W * (size_t)s.C; }
-
-#endif

@@ -1,8 +1,7 @@
 /* Worker threads that write files during training. Jobs start in order. A single worker thread also completes jobs in
  * order. When the queue holds 16 jobs, dg_worker_give waits. A failed job's message is printed at once as a warning,
  * and dg_worker_close returns the first error. */
-#ifndef DG_WORKER_H
-#define DG_WORKER_H
+#pragma once
 
 #include "core/base/err.h"
 
@@ -17,5 +16,3 @@ long dg_worker_given(dg_worker *w);
 dg_err dg_worker_wait(dg_worker *w, long jobs);
 int dg_worker_left(dg_worker *w);
 dg_err dg_worker_close(dg_worker *w);
-
-#endif

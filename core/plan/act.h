@@ -1,7 +1,6 @@
 /* The table of activations. A switch over all activations has no default, so that the compiler reports a missing
  * activation. docs/extending.md says how to add an activation. */
-#ifndef DG_PLAN_ACT_H
-#define DG_PLAN_ACT_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -46,5 +45,3 @@ static inline double dg_act_factor(dg_act act, double slope)
 }
 
 static inline bool dg_act_is_linear(dg_act act) { return !isnan(dg_act_factor(act, 1)); }
-
-#endif

@@ -2,8 +2,7 @@
  *   dg_backend *b;
  *   dg_err e = dg_cpu_open(&(dg_cpu_options){.threads = 0, .real = DG_F32}, &b);
  *   ... b->alloc, dg_plan_bind, b->run ... b->close(b); */
-#ifndef DG_BACKEND_H
-#define DG_BACKEND_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -113,5 +112,3 @@ typedef struct {
 /* Writes at most `room` of the machine's GPUs to out and returns their number. If the number is 0, *why is a sentence
  * with the reason, valid until the next call. */
 int dg_cuda_devices(dg_cuda_device *out, int room, const char **why);
-
-#endif

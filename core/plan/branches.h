@@ -1,8 +1,7 @@
 /* Dependencies between the launches of a plan. If the backend does not fuse, each op is a launch. Two launches depend
  * on each other if one of them writes memory that the other uses, or if both are exclusive (dg_variant). A branch is a
  * sequence of launches that run in plan order. A captured CUDA graph runs the branches concurrently. */
-#ifndef DG_BRANCHES_H
-#define DG_BRANCHES_H
+#pragma once
 
 #include "core/plan/plan.h"
 
@@ -30,5 +29,3 @@ dg_err dg_plan_apart(const dg_plan *p, bool **out);
 /* Counts the kernels in the longest chain of dependent launches. Returns DG_DEVICE if memory runs out. */
 dg_err dg_plan_chain(const dg_plan *p, int *longest);
 int dg_plan_kernels(const dg_plan *p);
-
-#endif

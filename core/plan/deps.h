@@ -1,6 +1,5 @@
 /* Dependencies between the ops of a plan, for the passes that place tensors, fuse ops and find branches. */
-#ifndef DG_DEPS_H
-#define DG_DEPS_H
+#pragma once
 
 #include "core/plan/plan.h"
 
@@ -31,5 +30,3 @@ void dg_deps_free(dg_deps *d);
 int dg_deps_writer(const dg_deps *d, int op, int operand);
 
 bool dg_deps_conflict(const dg_access *a, const dg_access *b);
-
-#endif

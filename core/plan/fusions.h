@@ -1,6 +1,5 @@
 /* The fusions that --fuse selects and the CUDA backend applies (kernels/fused/fuse_plan.c). */
-#ifndef DG_FUSIONS_H
-#define DG_FUSIONS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ const char *dg_fusion_help(int i);
 /* Parses a list of fusions such as "all", "none", "convs,update" or "-update" (all but update). Returns false for an
  * unknown word. */
 bool dg_fuse_parse(const char *list, unsigned *what);
-
-#endif

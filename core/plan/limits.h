@@ -1,7 +1,6 @@
 /* Limits for the difference between two backends' results, derived from rounding errors. Each op's description has a
  * function for its limits (op_info.h), which uses the helpers of this file. */
-#ifndef DG_LIMITS_H
-#define DG_LIMITS_H
+#pragma once
 
 #include "core/plan/op_info.h"
 #include "core/plan/plan.h"
@@ -42,5 +41,3 @@ dg_err dg_limits_relative(const dg_op_values *v);
 /* Computes the limits of all results by dg_op_info.limit or limits. Adds the smallest normal number to each limit,
  * because the CPU flushes denormals to zero. Returns DG_DEVICE if memory runs out. */
 dg_err dg_op_limits(const dg_op_values *v);
-
-#endif

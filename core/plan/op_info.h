@@ -1,8 +1,7 @@
 /* Static descriptions of the ops: one dg_op_info per op in its folder (kernels/ops/NAME/op.c). Placing, binding,
  * printing, tuning and tests read these descriptions and have no switch over op kinds. tests/core/plan/test_ops.c
  * checks that the descriptions are complete. */
-#ifndef DG_OP_INFO_H
-#define DG_OP_INFO_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -147,5 +146,3 @@ double dg_op_flops(const dg_op *op);
     {                                                                                     \
         "ring", offsetof(dg_##args##_args, ring), DG_INOUT, DG_ALL_STEPS, {{0, 0}}, false \
     }
-
-#endif

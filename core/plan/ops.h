@@ -3,8 +3,7 @@
  * Conventions. `real` is float or double, chosen when the backend is opened. Void pointers point to real unless stated
  * otherwise. An op overwrites its outputs and never adds to them. Shapes are NHWC. dg_plan_bind() sets the pointers.
  * Ops never fail, because planning refuses invalid ops. An op's results do not depend on the number of threads. */
-#ifndef DG_OPS_H
-#define DG_OPS_H
+#pragma once
 
 #include "core/base/tensor.h"
 #include "core/plan/act.h"
@@ -390,5 +389,3 @@ typedef struct {
         dg_advance_args advance;
     } u;
 } dg_op;
-
-#endif

@@ -1,7 +1,6 @@
 /* Ops of GANs: losses, gradient penalties, averages of weights, augmentation, spectral norm. ops.h states the
  * conventions. */
-#ifndef DG_OPS_GAN_H
-#define DG_OPS_GAN_H
+#pragma once
 
 /* GAN losses and their gradients. D's target is 1 for real images and `low` for samples. The op's `target` is 1 or
  * `low`. With l = logit, d_i = l_i - mean(other) and e_i = l_i - other_i:
@@ -122,5 +121,3 @@ typedef struct {
     int rows, cols, iterate;
     double eps;
 } dg_spectral_args;
-
-#endif

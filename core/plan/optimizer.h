@@ -1,6 +1,5 @@
 /* The table of optimizers, with their ops and moments. */
-#ifndef DG_OPTIMIZER_H
-#define DG_OPTIMIZER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ extern const dg_optimizer_info dg_optimizers[DG_OPTIMIZERS];
 bool dg_is_update(dg_op_kind op);
 
 dg_optimizer dg_optimizer_find(const char *name);
-
-#endif

@@ -8,8 +8,7 @@
  * A work tensor occupies its bytes from the first to the last op that uses it. Tensors whose lifetimes do not overlap
  * may share memory. First fit places the largest tensor first. Tensors of kind DG_OUTSIDE (the dataset and its
  * permutation) are the caller's memory. */
-#ifndef DG_PLAN_H
-#define DG_PLAN_H
+#pragma once
 
 #include <stdio.h>
 #include "core/plan/backend.h"
@@ -125,5 +124,3 @@ bool dg_factors_written(const dg_plan *p, int row);
  * also prints the launches and the source of each op's variant. */
 void dg_plan_print(const dg_plan *p, int chain, FILE *to);
 void dg_arena_print(const dg_arena *a, FILE *to);
-
-#endif

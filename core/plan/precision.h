@@ -1,6 +1,5 @@
 /* --precision: the type of values in memory, and the rounding of convolutions' operands. */
-#ifndef DG_PRECISION_H
-#define DG_PRECISION_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -30,5 +29,3 @@ const char *dg_precision_name(dg_type real, dg_math math);
 
 /* Returns the largest relative error of rounding a normal floating-point number to `math`. */
 double dg_math_error(dg_math math);
-
-#endif

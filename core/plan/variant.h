@@ -1,8 +1,7 @@
 /* A variant is an implementation of an op. A C file of the op defines each dg_variant, for example conv_thin.c in
  * kernels/ops/conv/cuda. dg_op_info lists the variants of an op, and op->tune.variant points to the chosen variant.
  * Code must read the members of dg_variant and never compare variant names. */
-#ifndef DG_VARIANT_H
-#define DG_VARIANT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -51,5 +50,3 @@ typedef struct dg_variant {
 
 /* Variants of elementwise ops. A thread of dg_direct computes one value. A thread of dg_vector computes 16 bytes. */
 extern const dg_variant dg_direct, dg_vector;
-
-#endif

@@ -1,6 +1,5 @@
 /* The work of a CUDA op's launch, from which its time is predicted. */
-#ifndef DG_WORK_H
-#define DG_WORK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,13 +13,11 @@ typedef struct dg_work {
     double outputs; /* convolutions: number of results that a thread keeps in registers */
     bool warpgroups;
     double products; /* multiply-adds per block of a convolution, for whole tiles; 0: negligible */
-    double loads; /* bytes that a block loads through the cache; 0: not counted */
-    double moved; /* bytes of partial sums and padded weights that the op's other kernels read and write */
+    double loads;    /* bytes that a block loads through the cache; 0: not counted */
+    double moved;    /* bytes of partial sums and padded weights that the op's other kernels read and write */
     double shared;
 } dg_work;
 
 dg_work dg_work_of(const dg_op *op, dg_type real);
 
 size_t dg_scratch_of(const dg_op *op, dg_type real);
-
-#endif

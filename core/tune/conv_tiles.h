@@ -1,7 +1,6 @@
 /* Tiles for which the fast CUDA convolutions are compiled (kernels/ops/conv/cuda). The kernels and the checks of tuning
  * rows use these lists. */
-#ifndef DG_CONV_TILES_H
-#define DG_CONV_TILES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -185,5 +184,3 @@ static inline bool dg_conv_is_halving(const dg_conv_args *a) { return a->K == 4 
 static inline bool dg_direct_by_warps(const dg_conv_args *a) { return (int64_t)a->N * a->Ho * a->Wo >= 512; }
 
 static inline bool dg_mma_is_small(const dg_conv_args *a) { return a->Wo <= DG_MMA_SMALL; }
-
-#endif

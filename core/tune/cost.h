@@ -8,8 +8,7 @@
  * The bound is the largest of these times: the longest block, L2, memory, and the issue slots, pipes, L1 and tensor
  * cores of the multiprocessor with the most blocks. Memory counts the bytes that exceed the cache. The estimate uses
  * the lower rates that kernels with few warps reach, and adds the cost of a launch. */
-#ifndef DG_COST_H
-#define DG_COST_H
+#pragma once
 
 #include "core/plan/plan.h"
 #include "core/tune/machine.h"
@@ -83,5 +82,3 @@ bool dg_cost_of(const dg_cost_part *part, int parts, double bytes, const dg_mach
 
 /* Returns the time in ns of a block with counts c and `steps` steps on a fully occupied multiprocessor. */
 double dg_block_ns(const dg_counted *c, double steps, const dg_machine *m);
-
-#endif

@@ -1,6 +1,5 @@
 /* Limits of a machine, measured or published, for `dcgan bench`, `profile` and predictions (predict.h). */
-#ifndef DG_MACHINE_H
-#define DG_MACHINE_H
+#pragma once
 
 #include "core/plan/backend.h"
 #include "core/plan/precision.h"
@@ -66,5 +65,3 @@ typedef struct {
 } dg_busy;
 void dg_busy_start(dg_busy *l);
 double dg_busy_foreign(const dg_busy *start);
-
-#endif

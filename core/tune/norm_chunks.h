@@ -1,6 +1,5 @@
 /* Chunks into which the CUDA kernels divide the rows (pixels) of a batch norm group. */
-#ifndef DG_NORM_CHUNKS_H
-#define DG_NORM_CHUNKS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ static inline int dg_norm_chunk_count(int64_t rows)
 {
     return (int)((rows + dg_norm_chunk_rows(rows) - 1) / dg_norm_chunk_rows(rows));
 }
-
-#endif

@@ -10,8 +10,7 @@
  * memory. On a GPU, memory time is at least the time of all blocks' loads through the last cache.
  * The efficiencies are constants in core/tune/predict_cpu.c and core/tune/predict_gpu.c. `dcgan profile` prints
  * predicted and measured times. */
-#ifndef DG_PREDICT_H
-#define DG_PREDICT_H
+#pragma once
 
 #include "core/plan/plan.h"
 #include "core/tune/cost.h"
@@ -38,5 +37,3 @@ dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m)
 /* Returns a convolution's predicted time in us on an H100. Without a tuning row, this time decides the tile on every
  * GPU, so that all GPUs use equal tiles and sum in one order. */
 double dg_rule_us(const dg_op *op);
-
-#endif

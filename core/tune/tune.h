@@ -14,8 +14,7 @@
  * The rows of a section that names a precision apply only to this precision and take precedence over rows without a
  * precision. A launch parameter that a row omits has the variant's default. The parser checks for every row that the
  * variant exists, supports the shape and fits the device. */
-#ifndef DG_TUNE_H
-#define DG_TUNE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -49,5 +48,3 @@ const dg_tune_row *dg_tune_find(const dg_tune_table *t, const dg_op *op, int arc
 char *dg_tune_text(char *out, size_t size, const dg_op *op, const dg_tune *tune);
 
 void dg_tune_free(dg_tune_table *t);
-
-#endif

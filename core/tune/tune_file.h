@@ -2,8 +2,7 @@
  *   ; dcgan tune: NVIDIA H200, sm_90, driver CUDA 13.0, 2026-11-21 16:00:00 UTC, dcgan 0.1.0 (commit)
  *   [sm_90 fp32]
  *   adam n=1100224 : vector block=512 ; 6.11 us (6.40 before, direct 9.02) G.adam */
-#ifndef DG_TUNE_FILE_H
-#define DG_TUNE_FILE_H
+#pragma once
 
 #include "core/base/err.h"
 
@@ -31,5 +30,3 @@ dg_err dg_tune_file_read(dg_tune_file *f, const char *path);
 dg_err dg_tune_file_text(const dg_tune_file *f, char **out);
 dg_err dg_tune_file_write(const dg_tune_file *f, const char *path);
 void dg_tune_file_free(dg_tune_file *f);
-
-#endif

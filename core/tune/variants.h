@@ -1,6 +1,5 @@
 /* Checks of variants, the rule that chooses variants, and helpers for functions of dg_variant (core/plan/variant.h). */
-#ifndef DG_VARIANTS_H
-#define DG_VARIANTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -32,5 +31,3 @@ bool dg_variant_aligned(const dg_op *op, dg_type real);
 
 /* The check function of variants with one thread per value. A block has 256 threads unless t sets a number. */
 const char *dg_variant_check_sweep(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu);
-
-#endif

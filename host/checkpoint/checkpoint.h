@@ -1,7 +1,6 @@
 /* A checkpoint is a safetensors file from which a run resumes bit for bit. Tensors and metadata of checkpoints are
  * listed in docs/formats.md. */
-#ifndef DG_CHECKPOINT_H
-#define DG_CHECKPOINT_H
+#pragma once
 
 #include "core/base/file_io.h"
 #include "host/net/job.h"
@@ -54,5 +53,3 @@ dg_err dg_export(const char *checkpoint, const char *net, bool onnx, const char 
 /* Make a checkpoint at step 0 from an exported file. If model is NULL, derive the model from tensor shapes. */
 dg_err dg_import(const char *weights, const char *model, const char *out, const dg_recipe **recipe);
 dg_err dg_info(const char *path, bool json);
-
-#endif

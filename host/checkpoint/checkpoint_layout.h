@@ -1,6 +1,5 @@
 /* Lists names, shapes and metadata of the tensors in a checkpoint. */
-#ifndef DG_CHECKPOINT_LAYOUT_H
-#define DG_CHECKPOINT_LAYOUT_H
+#pragma once
 
 #include "host/checkpoint/checkpoint.h"
 #include "host/files/replace.h"
@@ -75,5 +74,3 @@ char *dg_text_from_utf8(const char *text);
  * names. */
 dg_err dg_onnx_network(const char *path, const dg_model *m, int net, const dg_input_data *input,
                        const dg_st_tensor *tensor, const dg_st_meta *meta, int metas);
-
-#endif

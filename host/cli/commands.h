@@ -1,6 +1,5 @@
 /* Declares the commands of dcgan. Each command returns the program's exit code. */
-#ifndef DG_COMMANDS_H
-#define DG_COMMANDS_H
+#pragma once
 
 #include "core/plan/backend.h"
 #include "host/options/options.h"
@@ -54,5 +53,3 @@ int dg_cmd_export(const dg_options *o);
 int dg_cmd_import(const dg_options *o);
 int dg_cmd_report(const dg_options *o);
 int dg_cmd_doctor(const dg_options *o);
-
-#endif

@@ -1,6 +1,5 @@
 /* Opens the backend like dg_open_backend, but concurrently with other work. */
-#ifndef DG_OPEN_ASYNC_H
-#define DG_OPEN_ASYNC_H
+#pragma once
 
 #include "host/cli/commands.h"
 
@@ -19,5 +18,3 @@ dg_err dg_opening_finish(dg_opening **opening, dg_backend **out);
  * caller then opens the CPU backend by dg_open_instead, which prints the reason as a warning. */
 dg_err dg_open_gpu(const dg_options *o, dg_backend **out, char *why, size_t size);
 dg_err dg_open_instead(const dg_options *o, const char *why, dg_backend **out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Checks the output files of a command, which are the values of all options with the flag DG_OPT_OUTPUT. */
-#ifndef DG_CLI_OUTPUTS_H
-#define DG_CLI_OUTPUTS_H
+#pragma once
 
 #include <stdbool.h>
 #include "host/options/options.h"
@@ -17,5 +16,3 @@ const char *dg_output_name(const char *path);
 
 /* Returns DG_USAGE if dir has a file of `names` (NULL-terminated) that the command must not replace. */
 dg_err dg_outputs_check(const char *dir, const char *const *names);
-
-#endif

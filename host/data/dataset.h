@@ -1,6 +1,5 @@
 /* Stores the images of a folder as one array of uint8 in memory: (count, size, size, channels). */
-#ifndef DG_DATASET_H
-#define DG_DATASET_H
+#pragma once
 
 #include <signal.h>
 #include "core/base/file_io.h"
@@ -93,5 +92,3 @@ dg_err dg_dataset_check_classes(const dg_dataset *d, const char *dir, const char
 /* Compute mean and standard deviation of each channel of the training images, scaled to 0 ... 1. */
 void dg_dataset_statistics(const dg_dataset *d, double mean[4], double std[4]);
 uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads);
-
-#endif

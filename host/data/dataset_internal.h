@@ -1,6 +1,5 @@
 /* Internal functions for loading a folder of images. */
-#ifndef DG_DATASET_INTERNAL_H
-#define DG_DATASET_INTERNAL_H
+#pragma once
 
 #include "core/base/file_io.h"
 #include "host/data/dataset.h"
@@ -109,5 +108,3 @@ typedef enum { DG_CACHE_TAKEN, DG_CACHE_OTHER, DG_CACHE_USELESS } dg_cache_found
 dg_cache_found dg_cache_read(const dg_dataset_options *o, dg_cache_keys keys, dg_dataset *out);
 /* Errors are only warnings, because the decoded images are in memory. */
 void dg_cache_write(const dg_dataset_options *o, dg_cache_keys keys, const dg_dataset *d);
-
-#endif

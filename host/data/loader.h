@@ -3,8 +3,7 @@
  * are buffers for images. Steps read images from one window while the host fills the other window with images of
  * later steps. Before each step, the host gathers some images in pinned memory, which are copied to the device
  * during the step. */
-#ifndef DG_LOADER_H
-#define DG_LOADER_H
+#pragma once
 
 #include "core/plan/backend.h"
 
@@ -43,5 +42,3 @@ void dg_loader_close(dg_loader *f);
 /* Call dg_loader_epoch if an epoch starts or is resumed at position `place`. Call dg_loader_step before each step. */
 dg_err dg_loader_epoch(dg_loader *f, uint64_t epoch, int place);
 dg_err dg_loader_step(dg_loader *f, int place);
-
-#endif

@@ -1,6 +1,5 @@
 /* Properties of a dataset that affect training, such as duplicate and small images. */
-#ifndef DG_LOOKS_H
-#define DG_LOOKS_H
+#pragma once
 
 #include "host/data/dataset.h"
 
@@ -25,5 +24,3 @@ void dg_looks_free(dg_looks *l);
 enum { DG_ADVICE = 4, DG_ADVICE_BYTES = 256 };
 int dg_looks_advice(const dg_looks *l, const dg_dataset *d, const dg_dataset_options *o,
                     char out[DG_ADVICE][DG_ADVICE_BYTES]);
-
-#endif

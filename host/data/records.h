@@ -1,7 +1,6 @@
 /* Reads IDX (MNIST) and CIFAR .bin files, which store many images of equal size with 8-bit labels. An invalid file
  * is DG_DATA with a message that begins with "byte N: ". The caller prepends the file name. */
-#ifndef DG_RECORDS_H
-#define DG_RECORDS_H
+#pragma once
 
 #include "host/data/dataset.h"
 
@@ -31,5 +30,3 @@ dg_err dg_cifar_records(const uint8_t *data, size_t bytes, int classes, dg_recor
  * labels are class indices. */
 dg_err dg_records_take(const dg_dataset_options *o, const dg_records *r, const char *part, const int *number, int n,
                        int first, const int *label_of, dg_dataset *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Datasets that consist of IDX or CIFAR files, which store many images per file. */
-#ifndef DG_RECORDS_INTERNAL_H
-#define DG_RECORDS_INTERNAL_H
+#pragma once
 
 #include "host/data/dataset_internal.h"
 #include "host/data/records.h"
@@ -33,5 +32,3 @@ bool dg_idx_named(const char *name);
 dg_err dg_idx_read(const dg_dataset_options *o, dg_record_files *f, dg_dataset *out);
 bool dg_cifar_named(const char *name);
 dg_err dg_cifar_read(const dg_dataset_options *o, dg_record_files *f, dg_dataset *out);
-
-#endif

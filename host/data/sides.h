@@ -1,6 +1,5 @@
 /* The image sizes of built-in networks are 4, 5, 6 or 7 times a power of two. */
-#ifndef DG_SIDES_H
-#define DG_SIDES_H
+#pragma once
 
 enum { DG_SIDE_LEAST = 16, DG_SIDE_MOST = 256 };
 
@@ -20,5 +19,3 @@ static inline int dg_model_side(int most)
     while (most >= DG_SIDE_LEAST && !dg_side_halvings(most, &first)) most--;
     return most >= DG_SIDE_LEAST ? most : 0;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Reads files of a dataset from a zip file, and unpacks them in memory. */
-#ifndef DG_ZIP_H
-#define DG_ZIP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ bool dg_zip_has_folder(const dg_zip *z, const char *name);
  * DG_DATA: damaged file. DG_DEVICE: no memory. After DG_IO, *error is the errno, or -1 if the zip file became
  * shorter. */
 dg_err dg_zip_read(dg_zip *z, const dg_zip_file *file, uint8_t *to, size_t n, int *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* Computes the diversity of the samples in a grid relative to real images. A grid's PNG stores the diversity as text
  * chunk Diversity. */
-#ifndef DG_DIVERSITY_H
-#define DG_DIVERSITY_H
+#pragma once
 
 #include <dirent.h>
 
@@ -21,5 +20,3 @@ dg_err dg_grids_seen(const char *dir, dg_grid_seen **seen, int *n);
 
 /* Pass the log rows and sample grids of a resumed run to the doctor rules, without reporting old findings. */
 dg_err dg_doctor_take_up(dg_doctor *d, dg_loss loss, const dg_log_row *row, long rows, const char *dir);
-
-#endif

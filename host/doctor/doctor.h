@@ -1,6 +1,5 @@
 /* Detects problems of GAN training by rules for the log and for sample grids (docs/guide/doctor.md). */
-#ifndef DG_DOCTOR_H
-#define DG_DOCTOR_H
+#pragma once
 
 #include "host/net/job.h"
 #include "host/rundir/log_text.h"
@@ -97,5 +96,3 @@ int dg_doctor_examine(dg_doctor *d, dg_loss loss, bool finished, const dg_log_ro
 char *dg_finding_text(const dg_finding *f, char *out, size_t size);
 /* Write the line that a run prints for a finding. Returns false if the run must not print the finding. */
 bool dg_finding_note(const dg_finding *f, char *out, size_t size);
-
-#endif

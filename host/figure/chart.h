@@ -1,6 +1,5 @@
 /* Description and layout of line charts, which host/report/plot.c draws as SVG. */
-#ifndef DG_CHART_H
-#define DG_CHART_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -41,5 +40,3 @@ void dg_axis_label(char out[40], const dg_axis *a, double v);
 
 /* Returns the position of v as a fraction of the axis's length, clamped to -1..2. NaN gives -1. */
 double dg_axis_part(const dg_axis *a, double v);
-
-#endif

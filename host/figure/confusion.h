@@ -1,6 +1,5 @@
 /* Draws the confusion matrix and the most confident mistakes of a classifier. */
-#ifndef DG_CONFUSION_H
-#define DG_CONFUSION_H
+#pragma once
 
 #include "host/figure/images.h"
 
@@ -15,5 +14,3 @@ typedef struct {
 } dg_mistake;
 
 dg_err dg_mistakes_draw(const dg_mistake *m, int n, int size, int channels, const char *title, dg_image *out);
-
-#endif

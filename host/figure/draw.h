@@ -1,8 +1,7 @@
 /* Drawing for figures: a white canvas, antialiased lines and text. The functions dg_draw_line and dg_draw_text add
  * strokes to a coverage mask. The function dg_draw_paint paints the mask in one colour and clears the mask.
  * Coordinates are in pixels from the upper left corner. The centre of the first pixel is (0.5, 0.5). */
-#ifndef DG_DRAW_H
-#define DG_DRAW_H
+#pragma once
 
 #include "host/figure/images.h"
 
@@ -26,5 +25,3 @@ void dg_draw_paint(dg_canvas *c, dg_color color);
  * Non-ASCII characters are drawn as '?'. With `upwards`, the text is rotated by 90 degrees, from bottom to top. */
 void dg_draw_text(dg_canvas *c, double x, double y, double scale, double weight, bool upwards, const char *text);
 double dg_text_width(double scale, const char *text);
-
-#endif

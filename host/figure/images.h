@@ -1,6 +1,5 @@
 /* Draws grids of samples, enlarged images and animated GIFs. */
-#ifndef DG_IMAGES_H
-#define DG_IMAGES_H
+#pragma once
 
 #include "host/image/encode.h"
 
@@ -26,5 +25,3 @@ dg_err dg_enlarge(dg_image *im, int scale);
 
 /* Write frames (n, H, W, 3), enlarged `scale` times, as a looping GIF with one palette and `ms` ms per frame. */
 dg_err dg_gif_write(const char *path, const uint8_t *frames, int n, int W, int H, int scale, int ms);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shows images in a terminal by half-block characters in 24-bit colours. */
-#ifndef DG_TERMINAL_H
-#define DG_TERMINAL_H
+#pragma once
 
 #include "host/image/image.h"
 
@@ -9,5 +8,3 @@ dg_err dg_terminal_draw(const dg_image *im, int columns, char **text);
 
 /* Draw a grid of at most rows x cols images (n, S, S, C) that fits into half the height of the terminal. */
 dg_err dg_terminal_grid(const uint8_t *pixels, int S, int C, int rows, int cols, char **text);
-
-#endif

@@ -1,6 +1,5 @@
 /* Appends to a file through a buffer in memory. A failed write is undone, and the buffer is kept for a retry. */
-#ifndef DG_APPENDER_H
-#define DG_APPENDER_H
+#pragma once
 
 #include "core/base/err.h"
 #include "core/base/memory_file.h"
@@ -15,5 +14,3 @@ typedef struct {
 dg_err dg_append(dg_appender *a, const void *data, size_t n);
 /* Writes the buffer to the file. */
 dg_err dg_append_flush(dg_appender *a);
-
-#endif

@@ -1,6 +1,5 @@
 /* Writes names as CSV fields (RFC 4180). */
-#ifndef DG_CSV_H
-#define DG_CSV_H
+#pragma once
 
 #include <stdio.h>
 
@@ -8,5 +7,3 @@
  * with an apostrophe, or if a spreadsheet would evaluate it as a formula. Readers of the file must remove one
  * leading apostrophe. Names with a separator, a quote, or outer spaces are quoted. */
 void dg_csv_field(FILE *f, const char *name);
-
-#endif

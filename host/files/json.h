@@ -2,8 +2,7 @@
  * items. Example:
  * const unsigned long before = dg_json_refused(); cJSON *o = cJSON_Parse(text);
  * if (dg_json_refused() != before) return dg_fail(DG_DEVICE, "out of memory"); */
-#ifndef DG_JSON_H
-#define DG_JSON_H
+#pragma once
 
 #include <stdio.h>
 #include "core/base/err.h"
@@ -24,5 +23,3 @@ void dg_json_text(FILE *to, const char *text);
 struct cJSON *dg_json_begin(void);
 /* Print and free json. Returns DG_DEVICE if an allocation of cJSON has failed since dg_json_begin. */
 dg_err dg_json_print(FILE *to, struct cJSON *json);
-
-#endif

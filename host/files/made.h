@@ -1,6 +1,5 @@
 /* Detects by PNG texts and GIF comments whether dcgan made an image. Outputs may replace images made by dcgan. */
-#ifndef DG_MADE_H
-#define DG_MADE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ dg_err dg_only_ours(const char *dir, const char *const *names, const char *key, 
 
 /* Returns DG_USAGE if dir has samples of another checkpoint than `origin`. Call dg_only_ours before. */
 dg_err dg_only_origin(const char *dir, const char *const *names, const char *origin);
-
-#endif

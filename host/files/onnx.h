@@ -1,8 +1,7 @@
 /* Writes ONNX files (https://onnx.ai, operator set 13) as Protocol Buffers of onnx.proto. A file has a graph of
  * nodes, its weights, its input and its output. A node's output is named after layer and computation, such as
  * "G.1.norm". After a failed allocation, all functions do nothing, and dg_onnx_write reports the error. */
-#ifndef DG_ONNX_H
-#define DG_ONNX_H
+#pragma once
 
 #include <stdbool.h>
 #include "host/files/safetensors.h"
@@ -54,5 +53,3 @@ dg_err dg_onnx_write(const dg_onnx *o, const char *path, const dg_st_tensor *wei
 void dg_onnx_free(dg_onnx *o);
 
 bool dg_onnx_ours(const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* Encodes Protocol Buffers messages in memory (https://protobuf.dev/programming-guides/encoding), for ONNX files and
  * TensorBoard events. After a failed allocation, a message is marked as `failed` and ignores further fields. */
-#ifndef DG_PROTOBUF_H
-#define DG_PROTOBUF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ void dg_pb_number(dg_pb *m, int field, uint64_t v);
 void dg_pb_float(dg_pb *m, int field, double v);
 void dg_pb_double(dg_pb *m, int field, double v);
 void dg_pb_put(dg_pb *m, int field, dg_pb *part); /* appends message `part` as a field, then frees `part` */
-
-#endif

@@ -1,7 +1,6 @@
 /* An output that a user names may replace an existing file only if the content shows that dcgan made the file. Files
  * that the command reads are never replaced. */
-#ifndef DG_REPLACE_H
-#define DG_REPLACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ dg_err dg_may_replace(const char *path, dg_made kind);
 
 /* Like dg_may_replace for output with content `piece`. `old` is the open file at `path`. */
 dg_err dg_may_replace_by(int old, const char *path, const dg_chunk *piece, int pieces);
-
-#endif

@@ -4,8 +4,7 @@
  * without control characters. The data must have no holes, overlaps or trailing bytes. F16 and BF16 become F32.
  * Unknown keys of a tensor are ignored. Files written by dcgan have a CRC-32 of the header and of each tensor. A
  * CRC-32 in a file is always checked. With the flag DG_ST_CHECKED, a file without CRC-32 is an error. */
-#ifndef DG_SAFETENSORS_H
-#define DG_SAFETENSORS_H
+#pragma once
 
 #include <stdbool.h>
 #include "core/base/file_io.h"
@@ -64,5 +63,3 @@ dg_err dg_st_write_in(const dg_directory *dir, const char *path, const dg_st_ten
 #define DG_ST_CRC "crc32"
 
 extern const char *const dg_st_type_name[DG_TYPES];
-
-#endif

@@ -1,6 +1,5 @@
 /* Internal functions of the reader and the writer of safetensors files. */
-#ifndef DG_SAFETENSORS_INTERNAL_H
-#define DG_SAFETENSORS_INTERNAL_H
+#pragma once
 
 #include "host/files/safetensors.h"
 #include <stddef.h>
@@ -38,5 +37,3 @@ const char *dg_file_kind(const void *begin, size_t bytes);
 /* Extend the message of error e for `path`, which is not a valid safetensors file. Adds the kind of the file and,
  * for files of torch.save, a conversion command. Returns e. */
 dg_err dg_file_explain(const char *path, dg_err e);
-
-#endif

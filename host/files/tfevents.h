@@ -1,6 +1,5 @@
 /* Writes TensorBoard event files. A record is a TensorFlow Event (Protocol Buffers) with a masked CRC-32C. */
-#ifndef DG_TFEVENTS_H
-#define DG_TFEVENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ dg_err dg_tfevents_image(dg_tfevents *t, uint64_t step, const char *tag, int W, 
                          size_t bytes);
 dg_err dg_tfevents_flush(dg_tfevents *t);
 dg_err dg_tfevents_close(dg_tfevents *t);
-
-#endif

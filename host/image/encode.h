@@ -1,6 +1,5 @@
 /* Encodes PNG and JPEG images, and reads the text chunks of a PNG file. */
-#ifndef DG_ENCODE_H
-#define DG_ENCODE_H
+#pragma once
 
 #include "core/base/file_io.h"
 #include "host/image/image.h"
@@ -19,5 +18,3 @@ dg_err dg_png_encode(const dg_image *im, const dg_text *text, int texts, void **
 dg_err dg_jpeg_encode(const dg_image *im, int quality, void **data, size_t *bytes);
 /* Read the tEXt and uncompressed iTXt chunks of a PNG file as UTF-8 into *text, a single malloc'd block. */
 dg_err dg_png_texts(const char *path, dg_text **text, int *texts, int *W, int *H);
-
-#endif

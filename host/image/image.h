@@ -1,6 +1,5 @@
 /* Decodes an image file to 8-bit grey, RGB or RGBA, and resizes the image to the size of the network's images. */
-#ifndef DG_IMAGE_H
-#define DG_IMAGE_H
+#pragma once
 
 #include "core/base/err.h"
 #include <stdbool.h>
@@ -107,5 +106,3 @@ dg_err dg_image_resize(const dg_image *in, int W, int H, dg_image *out);
  * Resize and CenterCrop. DG_FIT_PAD: resize the longer side to size, then add black bars. DG_FIT_STRETCH: resize both
  * sides to size. RGBA colours are weighted by alpha, and transparent pixels become white. */
 dg_err dg_image_fit(const dg_image *in, int size, dg_fit fit, dg_resize resize, dg_image *out);
-
-#endif

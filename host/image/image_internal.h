@@ -1,6 +1,5 @@
 /* Internal functions of the image decoders: headers, orientation, limits, and the sink for decoded rows. */
-#ifndef DG_IMAGE_INTERNAL_H
-#define DG_IMAGE_INTERNAL_H
+#pragma once
 
 #include "host/image/image.h"
 
@@ -77,5 +76,3 @@ double dg_decode_clock(void);
 bool dg_decode_late(double start);
 /* True if malloc(bytes) succeeds. Image libraries may report lack of memory as a damaged image. */
 bool dg_memory_left(size_t bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* A trained generator for the commands `generate` and `interpolate`. */
-#ifndef DG_GENERATOR_H
-#define DG_GENERATOR_H
+#pragma once
 
 #include "host/checkpoint/checkpoint.h"
 #include "host/net/job.h"
@@ -31,5 +30,3 @@ void dg_generator_inputs(const dg_generator *g, float *in, uint64_t first, int n
 dg_err dg_generator_make(dg_generator *g, const float *in, int n, uint8_t *pixels, const char *what, uint64_t first);
 
 dg_err dg_generator_images(dg_generator *g, uint64_t first, int n, uint8_t *pixels, const char *what);
-
-#endif

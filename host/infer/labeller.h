@@ -1,6 +1,5 @@
 /* A trained classifier for the commands `classify` and `eval`. */
-#ifndef DG_LABELLER_H
-#define DG_LABELLER_H
+#pragma once
 
 #include "host/checkpoint/checkpoint.h"
 #include "host/net/job.h"
@@ -26,5 +25,3 @@ void dg_labeller_close(dg_labeller *l);
  * pointer `hidden` may be NULL. */
 dg_err dg_labeller_shares(dg_labeller *l, const uint8_t *pixels, int n, double *p, double *hidden);
 int dg_labeller_features(const dg_labeller *l);
-
-#endif

@@ -1,6 +1,5 @@
 /* Opens the CPU or GPU backend that a dg_device describes. */
-#ifndef DG_OPEN_H
-#define DG_OPEN_H
+#pragma once
 
 #include "core/plan/backend.h"
 #include "core/plan/precision.h"
@@ -33,5 +32,3 @@ dg_err dg_device_open_cpu(const dg_device *d, const char *why, dg_backend **out)
 
 /* True if the directory `devices` (/sys/bus/pci/devices) lists an NVIDIA GPU, even without a working driver. */
 bool dg_nvidia_hardware(const char *devices);
-
-#endif

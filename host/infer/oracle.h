@@ -1,6 +1,5 @@
 /* Reads a PyTorch run (images, noise, initial weights, results) recorded by tools/pytorch/make_oracle.py. */
-#ifndef DG_ORACLE_H
-#define DG_ORACLE_H
+#pragma once
 
 #include "host/files/safetensors.h"
 #include "host/net/job.h"
@@ -37,5 +36,3 @@ dg_err dg_oracle_records(const dg_oracle *o, const dg_job *job, uint8_t **out);
 dg_err dg_oracle_images(const dg_oracle *o, const dg_job *job, void **data);
 /* Set *out to the recorded ZCA whitening, which the caller frees, or to NULL. */
 dg_err dg_oracle_whitening(const dg_oracle *o, const dg_backend *b, dg_whitening **out);
-
-#endif

@@ -1,7 +1,6 @@
 /* Frechet distance of normal distributions fitted to two point sets (Dowson & Landau 1982, Heusel et al. 2017): |m -
  * m'|^2 + tr(S + S' - 2 (S S')^(1/2)) with means m, m' and covariances S, S'. */
-#ifndef DG_FRECHET_H
-#define DG_FRECHET_H
+#pragma once
 
 #include "core/base/err.h"
 
@@ -23,5 +22,3 @@ dg_err dg_frechet_from(const dg_normal *x, const double *y, int m, double *out);
 dg_err dg_eigen(double *a, int n, double *w);
 /* Compute the eigenvalues w, unsorted, of the symmetric matrix a (n, n). a is overwritten. */
 dg_err dg_eigenvalues(double *a, int n, double *w);
-
-#endif

@@ -1,7 +1,6 @@
 /* Metrics of generated images, listed in the table dg_measures. Each metric is also measured between two sets of real
  * images, which gives the real-vs-real baseline. */
-#ifndef DG_JUDGE_H
-#define DG_JUDGE_H
+#pragma once
 
 #include "host/judge/frechet.h"
 #include "host/judge/random_net.h"
@@ -92,5 +91,3 @@ typedef struct {
 } dg_class_verdict;
 /* out: one verdict per class. Returns DG_DEVICE if out of memory. */
 dg_err dg_judge_classes(const dg_jury *j, const dg_judged *reals, const dg_judged *other, dg_class_verdict *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Implementations of the metrics. */
-#ifndef DG_JUDGE_INTERNAL_H
-#define DG_JUDGE_INTERNAL_H
+#pragma once
 
 #include "host/judge/judge.h"
 
@@ -15,5 +14,3 @@ bool dg_sliced_level(int size, int level);
 dg_err dg_judged_neighbours(const dg_jury *j, dg_judged *x);
 dg_err dg_beside_neighbours(const dg_jury *j, const dg_judged *reals, const dg_judged *held, dg_judged *other);
 dg_err dg_beside_sliced(const dg_jury *j, const dg_judged *reals, dg_judged *other);
-
-#endif

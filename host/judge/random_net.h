@@ -1,7 +1,6 @@
 /* Computes features of images by a fixed random network of four untrained convolutions (Lee 2022, Naeem et al.
  * 2020). */
-#ifndef DG_RANDOM_NET_H
-#define DG_RANDOM_NET_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ void dg_random_net_close(dg_random_net *r);
 
 /* features: (n, DG_RANDOM_FEATURES). */
 dg_err dg_random_net_look(dg_random_net *r, const uint8_t *pixels, int n, double *features);
-
-#endif

@@ -1,6 +1,5 @@
 /* The structs of the library's opaque handles. */
-#ifndef DG_LIB_INTERNAL_H
-#define DG_LIB_INTERNAL_H
+#pragma once
 
 #include "host/data/dataset.h"
 #include "host/infer/generator.h"
@@ -54,5 +53,3 @@ struct dcgan_job {
 dcgan_error dg_lib_job(dcgan_backend *b, dcgan_job **out);
 /* Free *job unless e is DG_OK. Returns e. */
 dcgan_error dg_lib_made(dg_err e, dcgan_job **job);
-
-#endif

@@ -20,8 +20,7 @@
  * each other round, it raises d by 1, then b by min(d, 10).
  *
  * Rule `sweep` measures every size of a range and chooses no size. */
-#ifndef DG_BATCH_RULE_H
-#define DG_BATCH_RULE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -85,5 +84,3 @@ double dg_batch_gain(const dg_batch_table *t, int round);               /* relat
 
 /* Returns the mean of the upper half of the positive samples, including the middle sample of an odd number. */
 double dg_batch_usage(double *sample, int n);
-
-#endif

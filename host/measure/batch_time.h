@@ -1,6 +1,5 @@
 /* Measures the step times of batch sizes. Learning rates are 0, so that weights stay constant. */
-#ifndef DG_BATCH_TIME_H
-#define DG_BATCH_TIME_H
+#pragma once
 
 #include <signal.h>
 
@@ -43,5 +42,3 @@ void dg_batch_close(dg_batch_trial *t);
 
 /* Returns DG_DEVICE if the first size does not fit. */
 dg_err dg_batch_find(dg_batch_bench *b, dg_batch_rule rule, dg_batch_table *t);
-
-#endif

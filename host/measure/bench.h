@@ -1,7 +1,6 @@
 /* Measurements of `dcgan bench` and `dcgan profile`: peak rates of the machine, and times of the training step, as a
  * whole and op by op. Percentages are relative to the highest measured peak FLOP/s. */
-#ifndef DG_BENCH_H
-#define DG_BENCH_H
+#pragma once
 
 #include "core/plan/backend.h"
 #include "host/net/model.h"
@@ -53,5 +52,3 @@ static inline double dg_percent(double part, double of) { return of > 0 ? 100 * 
 static inline double dg_gflops(double flops, double ms) { return ms > 0 ? flops / ms * 1e-6 : 0; }
 
 dg_err dg_bench_json(const dg_machine *m, const dg_bench_model *r, int n, const char *device);
-
-#endif

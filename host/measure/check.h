@@ -1,6 +1,5 @@
 /* Compares two backends: each op of a plan runs on both backends with equal inputs, and outputs are compared. */
-#ifndef DG_CHECK_H
-#define DG_CHECK_H
+#pragma once
 
 #include <stdio.h>
 
@@ -35,5 +34,3 @@ dg_err dg_check_fused(dg_job *plain, dg_job *fused, const char *plan, FILE *to, 
  * o.checked. Set *worst to the largest relative difference. Returns DG_FAILED if *worst exceeds the limit for
  * rounding. */
 dg_err dg_check_penalty(const dg_job *job, dg_plan_role role, double *worst);
-
-#endif

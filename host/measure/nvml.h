@@ -1,7 +1,6 @@
 /* GPU utilisation from NVML, a library of the GPU driver that is opened at run time. Utilisation is the percentage of
  * time in which at least one kernel ran. NVML averages the utilisation over 1/6 to 1 second. */
-#ifndef DG_NVML_H
-#define DG_NVML_H
+#pragma once
 
 typedef struct dg_nvml dg_nvml;
 
@@ -12,5 +11,3 @@ void dg_nvml_close(dg_nvml *n);
 
 /* Returns the utilisation in percent; -1: unknown, or n is NULL. */
 double dg_nvml_utilisation(const dg_nvml *n);
-
-#endif

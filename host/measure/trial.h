@@ -1,6 +1,5 @@
 /* A network that trains on a few images, used by bench, profile, tune and check. */
-#ifndef DG_TRIAL_H
-#define DG_TRIAL_H
+#pragma once
 
 #include "host/net/job.h"
 
@@ -35,5 +34,3 @@ dg_err dg_trial_steps(dg_trial *t, int n, double *ms);
 dg_err dg_trial_ops(dg_trial *t, double *ms);
 
 dg_err dg_trial_rewind(dg_trial *t);
-
-#endif

@@ -1,8 +1,7 @@
 /* `dcgan tune` measures the implementations of each op of a training step and selects the fastest. A choice is a kernel
  * variant with its parameters. Every choice is timed with a cold cache. The results of the selected choice agree with
  * variant `direct` (check.h). A new choice must be at least 2% faster than the current choice. */
-#ifndef DG_TUNER_H
-#define DG_TUNER_H
+#pragma once
 
 #include <signal.h>
 
@@ -36,5 +35,3 @@ typedef struct {
 /* Tuning overwrites the trial's weights. Returns DG_USAGE if the backend has no choices. After a device error, earlier
  * results stay valid. */
 dg_err dg_tuner_run(dg_trial *t, const dg_tuner_options *o, dg_tuner_result *result);
-
-#endif

@@ -1,6 +1,5 @@
 /* Builds plans from networks: arena rows of parameters, and the ops of forward and backward passes. */
-#ifndef DG_BUILD_H
-#define DG_BUILD_H
+#pragma once
 
 #include "core/plan/plan.h"
 #include "host/net/model.h"
@@ -101,5 +100,3 @@ static inline const dg_layer *dg_layer_of(const dg_builder *b, const dg_pass *p,
     return &b->model->net[p->net].layer[i];
 }
 static inline dg_shape dg_batch_of(dg_shape s, int N) { return (dg_shape){N, s.H, s.W, s.C}; }
-
-#endif

@@ -1,7 +1,6 @@
 /* The recipe of a classifier: one network C, which computes one logit per class. The loss is softmax cross entropy.
  * Plan "test" is a forward pass in evaluation mode over held-out images. */
-#ifndef DG_CLASSIFIER_H
-#define DG_CLASSIFIER_H
+#pragma once
 
 #include "host/net/recipe.h"
 
@@ -17,5 +16,3 @@ enum {
 extern const dg_recipe dg_classifier_recipe;
 
 int dg_classifier_classes(const dg_model *m);
-
-#endif

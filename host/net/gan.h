@@ -1,7 +1,6 @@
 /* The recipe of a DCGAN: generator G and discriminator D (Radford et al. 2016). A step updates D's running statistics
  * three times: with real images, with samples, and again with these samples. */
-#ifndef DG_GAN_H
-#define DG_GAN_H
+#pragma once
 
 #include "host/net/gan_step.h"
 #include "host/net/job.h"
@@ -14,5 +13,3 @@ bool dg_augment_parse(const char *text, int *out);
 
 /* Draw the latent vector z of sample number `image`: standard normal values from Philox stream DG_STREAM_SAMPLE. */
 void dg_gan_z(float *z, int latent, uint64_t seed, uint64_t image);
-
-#endif

@@ -1,6 +1,5 @@
 /* The table of GAN losses (--loss). docs/extending.md explains how to add a loss. */
-#ifndef DG_GAN_LOSSES_H
-#define DG_GAN_LOSSES_H
+#pragma once
 
 #include <stdbool.h>
 #include "core/plan/ops.h"
@@ -35,5 +34,3 @@ typedef struct {
 extern const dg_loss_info dg_losses[DG_LOSS_KINDS];
 
 bool dg_loss_parse(const char *text, dg_loss *out);
-
-#endif

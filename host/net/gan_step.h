@@ -1,6 +1,5 @@
 /* The training step of a GAN, and the metrics that it writes. */
-#ifndef DG_GAN_STEP_H
-#define DG_GAN_STEP_H
+#pragma once
 
 #include "host/net/build.h"
 #include "host/net/job.h"
@@ -24,5 +23,3 @@ enum {
 };
 
 void dg_gan_step(dg_builder *b, dg_job *job, dg_plan_role role, int B);
-
-#endif

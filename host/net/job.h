@@ -1,6 +1,5 @@
 /* A job: a model, its recipe (recipe.h), and the plans of training, sampling and testing over one arena. */
-#ifndef DG_JOB_H
-#define DG_JOB_H
+#pragma once
 
 #include "core/plan/plan.h"
 #include "core/plan/optimizer.h"
@@ -185,5 +184,3 @@ dg_err dg_job_start_generate(dg_job *job, const float *in, int n, uint8_t *pixel
  * images / T). The EMA half-life starts at 0, because early weights are poor. The probability of augmentations starts
  * at 0, because D cannot memorise images early (Huang et al. 2024). */
 void dg_schedule_step(const dg_job_options *o, double images, int batch, dg_step_state *s);
-
-#endif

@@ -1,6 +1,5 @@
 /* Model files: one INI section per layer (docs/model-files.md). Errors are DG_USAGE with file, line and key. */
-#ifndef DG_MODEL_H
-#define DG_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 #include "core/base/err.h"
@@ -122,5 +121,3 @@ dg_err dg_model_reclassed(const char *model, const char *name, int classes, char
 bool dg_model_name_classes(const char *name, int classes, char out[64]);
 
 const char *dg_model_builtin(int i);
-
-#endif

@@ -1,6 +1,5 @@
 /* Internals of the model file reader: text to sections (model_keys.c), sections to layers (model_layers.c). */
-#ifndef DG_MODEL_INTERNAL_H
-#define DG_MODEL_INTERNAL_H
+#pragma once
 
 #include "host/net/layers/layers.h"
 
@@ -39,5 +38,3 @@ void dg_key_inherit(dg_section *s, const dg_section *defaults, unsigned keys);
 
 /* Parse a heading: "G.12" gives net "G" and number 12, "G" gives number 0. Returns false for other headings. */
 bool dg_section_name(const char *text, char net[8], int *number);
-
-#endif

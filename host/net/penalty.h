@@ -8,8 +8,7 @@
  *   Gradients:     dW_l = sum_n g_l (x) (s_n a_{l-1} + (r / N) t_{l-1}), db_l = sum_n s_n g_l, s_n = d loss / d logit_n
  * Op mix computes the right operand of the outer product (x). The factor is r / N, because each weight occurs twice in
  * |v|^2. */
-#ifndef DG_PENALTY_H
-#define DG_PENALTY_H
+#pragma once
 
 #include "host/net/job.h"
 #include "host/net/build.h"
@@ -19,5 +18,3 @@ static inline bool dg_is_penalised(const dg_job_options *o) { return o->r1 > 0 |
 /* Append the ops of D's gradients and of metrics DG_R1 and DG_R2 to plan `role`. `d` is the forward pass of 2B images,
  * real images first. `slopes` is the gradient of the loss with respect to the logits of `d`. */
 void dg_backward_penalised(dg_builder *b, dg_job *job, dg_plan_role role, dg_pass *d, dg_view slopes);
-
-#endif

@@ -1,7 +1,6 @@
 /* A recipe defines the networks, the ops of a training step, and a table of the step's metrics. The log, progress,
  * curves, replay and checkpoints read the recipe's tables. */
-#ifndef DG_RECIPE_H
-#define DG_RECIPE_H
+#pragma once
 
 #include "host/net/model.h"
 
@@ -79,5 +78,3 @@ const dg_recipe *dg_recipe_find(const dg_model *m);
 
 /* Like dg_recipe_find, but returns DG_USAGE if no recipe has the model's networks or the recipe refuses the model. */
 dg_err dg_recipe_for(const dg_model *m, const dg_recipe **out);
-
-#endif

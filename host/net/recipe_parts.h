@@ -1,6 +1,5 @@
 /* Code shared by recipes: parameter tensors, the gather op, the update of a network, the end of a step. */
-#ifndef DG_RECIPE_PARTS_H
-#define DG_RECIPE_PARTS_H
+#pragma once
 
 #include "host/net/build.h"
 #include "host/net/job.h"
@@ -34,5 +33,3 @@ dg_err dg_check_trainable(const dg_model *m, int net);
 
 /* Returns DG_USAGE if tensors of `images` images are too large, or if batch norm would have one value per channel. */
 dg_err dg_check_sizes(const dg_model *m, int net, const dg_job_options *o, double images);
-
-#endif

@@ -1,6 +1,5 @@
 /* The option table, and internal functions for parsing, help and config.ini. */
-#ifndef DG_OPTION_TABLE_H
-#define DG_OPTION_TABLE_H
+#pragma once
 
 #include <stdio.h>
 #include "host/options/options.h"
@@ -144,5 +143,3 @@ void dg_help_command(FILE *to, dg_command c, bool all);
 void dg_help_reference(FILE *to, dg_help_format format);
 /* Returns false for shells other than bash, zsh and fish. */
 bool dg_help_completion(FILE *to, const char *shell);
-
-#endif

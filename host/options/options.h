@@ -1,7 +1,6 @@
 /* Options of all commands. The table in host/options/options_table.c also defines help, config.ini, environment
  * variables, man page, reference page and shell completion. */
-#ifndef DG_OPTIONS_H
-#define DG_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -135,5 +134,3 @@ char *dg_config_settled(const char *text, const char *key, const char *value);
 
 /* Returns a copy (malloc'd) of the DG_OPT_RESULT options in a config.ini text, to compare runs. NULL: out of memory. */
 char *dg_config_results(const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* Image grids of a run, encoded for an HTML page within a size limit. */
-#ifndef DG_REPORT_GRIDS_H
-#define DG_REPORT_GRIDS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ void dg_report_grids_free(dg_report_grids *g);
 dg_err dg_report_file_read(int dir, const char *path, size_t most, dg_report_file *out);
 
 void dg_report_file_src(FILE *to, const dg_report_file *p);
-
-#endif

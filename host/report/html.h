@@ -1,6 +1,5 @@
 /* Writes parts of a self-contained HTML page. The page's content security policy forbids network access. */
-#ifndef DG_HTML_H
-#define DG_HTML_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -24,5 +23,3 @@ void dg_html_end(FILE *to);
 /* Write a page atomically (file_io.h). dir NULL: the directory of path. */
 dg_err dg_html_page(const dg_directory *dir, const char *path, dg_err (*write)(FILE *to, const void *context),
                     const void *context);
-
-#endif

@@ -1,7 +1,6 @@
 /* report.html shows a run in one file without network access. The page depends only on the run's files and has no date,
  * so that repeated reports are equal. */
-#ifndef DG_REPORT_H
-#define DG_REPORT_H
+#pragma once
 
 #include "core/base/file_io.h"
 #include "host/doctor/doctor.h"
@@ -50,5 +49,3 @@ dg_err dg_report_session_write(const dg_report_session *s, const dg_directory *d
  * samples have another size than the training images. */
 dg_err dg_nearest_write(const dg_directory *dir, const char *path, uint64_t epoch, const uint8_t *pixels, int n,
                         int size, int channels);
-
-#endif

@@ -1,7 +1,6 @@
 /* Sample metrics during training (--eval-every), which compare samples of the first seeds with real images. Sample
  * metrics change neither the state nor the random numbers of training. */
-#ifndef DG_CRITIC_H
-#define DG_CRITIC_H
+#pragma once
 
 #include "host/data/dataset.h"
 #include "host/judge/judge.h"
@@ -26,5 +25,3 @@ dg_err dg_critic_judge(dg_critic *c, dg_job *job, uint64_t seed, double out[DG_L
 
 /* Write metrics as text, such as "swd 10.5 (9.06), ...", with the baselines `floor` (or NULL) in parentheses. */
 char *dg_critic_text(const double *value, const double *floor, char *out, size_t size);
-
-#endif

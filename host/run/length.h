@@ -1,6 +1,5 @@
 /* The length of a run (--epochs auto, --sample-every auto), and durations as text. */
-#ifndef DG_LENGTH_H
-#define DG_LENGTH_H
+#pragma once
 
 #include "host/options/options.h"
 
@@ -35,5 +34,3 @@ void dg_settle_length(dg_options *o, int images);
 
 /* Write a duration as "45 seconds", "8 minutes", "3.5 hours" or "12 days"; returns out. */
 char *dg_duration(double seconds, char *out, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* The log of a run: one row per step in log.csv and log.jsonl, and one line of kind "epoch" per epoch in log.jsonl. */
-#ifndef DG_LOG_H
-#define DG_LOG_H
+#pragma once
 
 #include "host/image/image.h"
 #include "host/rundir/log_text.h"
@@ -28,5 +27,3 @@ uint64_t dg_log_end_of(const dg_log *l, uint64_t epoch);
 /* Get all rows; the log owns their memory. */
 const dg_log_row *dg_log_rows(const dg_log *l, long *n);
 dg_err dg_log_close(dg_log *l);
-
-#endif

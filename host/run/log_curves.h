@@ -1,6 +1,5 @@
 /* Charts of logs. */
-#ifndef DG_LOG_CURVES_H
-#define DG_LOG_CURVES_H
+#pragma once
 
 #include "host/figure/chart.h"
 #include "host/rundir/log_text.h"
@@ -26,5 +25,3 @@ void dg_curve_add(dg_chart *p, const char *label, const dg_run_log *run, const d
 
 /* Chart of plot i of the recipe. */
 void dg_run_chart(dg_chart *p, const dg_run_log *run, int i);
-
-#endif

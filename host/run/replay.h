@@ -1,6 +1,5 @@
 /* Repeats a recorded training run step by step and compares the results with the record. */
-#ifndef DG_REPLAY_H
-#define DG_REPLAY_H
+#pragma once
 
 #include "host/infer/oracle.h"
 
@@ -13,5 +12,3 @@ typedef struct {
 
 /* Run `steps` steps. Compare gradients of step 0, all metrics m (steps), and the final weights and samples. */
 dg_err dg_replay(const dg_oracle *o, dg_backend *b, int steps, const dg_replay_report *report, dg_metrics *m);
-
-#endif

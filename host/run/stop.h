@@ -1,6 +1,5 @@
 /* Signals that stop a command. */
-#ifndef DG_STOP_H
-#define DG_STOP_H
+#pragma once
 
 #include <signal.h>
 
@@ -13,5 +12,3 @@ void dg_catch_signals(void);
 
 /* Set the text to print on the first signal. `words` is not copied; NULL: no text. */
 void dg_stop_says(const char *words);
-
-#endif

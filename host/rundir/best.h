@@ -1,7 +1,6 @@
 /* The file of a run's best state. For a classifier, best.safetensors has the best test accuracy. For a GAN with
  * --eval-every, checkpoint-best.safetensors has the best Frechet distance of random-network features. */
-#ifndef DG_BEST_H
-#define DG_BEST_H
+#pragma once
 
 #include "host/rundir/log_text.h"
 #include "host/rundir/rundir.h"
@@ -15,5 +14,3 @@ double dg_best_score(const dg_recipe *recipe, const dg_log_row *row);
  * the best file. If none has a test, a best file of a later step is removed. Returns the score of the best file;
  * -INFINITY: no file or no test. Failures are warnings. */
 double dg_best_settle(const dg_rundir *r, const dg_recipe *recipe, const dg_log_row *row, long n, uint64_t step);
-
-#endif

@@ -1,7 +1,6 @@
 /* The checkpoints in a run directory: checkpoint.safetensors (newest) and checkpoint-NNNN.safetensors (of epoch NNNN).
  * Lock the run directory before calls of these functions. */
-#ifndef DG_HISTORY_H
-#define DG_HISTORY_H
+#pragma once
 
 #include <stdint.h>
 #include "host/rundir/rundir.h"
@@ -26,5 +25,3 @@ dg_err dg_history_take_up(const dg_rundir *r);
  * directory `moved`, such as later-than-NNNN. If `moved` is "", there are no later files. After a kill, call
  * dg_history_take_up. */
 dg_err dg_history_go_back(const dg_rundir *r, const char *file, uint64_t epoch, char moved[64]);
-
-#endif

@@ -1,6 +1,5 @@
 /* Converts log rows to text and back. Numbers are "%.9g" with a dot in every locale. */
-#ifndef DG_LOG_TEXT_H
-#define DG_LOG_TEXT_H
+#pragma once
 
 #include "host/net/recipe.h"
 #include "host/rundir/logged.h"
@@ -44,5 +43,3 @@ dg_log_row *dg_log_rows_in(char *text, size_t header, const dg_recipe *r, long *
 
 /* Returns the value of v after writing it to the log and reading it back. */
 double dg_log_rounded(double v);
-
-#endif

@@ -1,6 +1,5 @@
 /* The sample metrics in the log (--eval-every). */
-#ifndef DG_LOGGED_H
-#define DG_LOGGED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ typedef struct {
 } dg_logged_measure;
 
 extern const dg_logged_measure dg_logged[DG_LOGGED];
-
-#endif

@@ -2,8 +2,7 @@
  * Contents: config.ini, log.csv, log.jsonl, reals.png, epoch-NNNN.png, report.html, skipped.txt, checkpoint.safetensors
  * (newest) and checkpoint-NNNN.safetensors (of epoch NNNN; history.h). All accesses use the open directory descriptor,
  * so that a run never writes to a directory that replaced its own. */
-#ifndef DG_RUNDIR_H
-#define DG_RUNDIR_H
+#pragma once
 
 #include <stdbool.h>
 #include "core/base/file_io.h"
@@ -33,5 +32,3 @@ dg_directory dg_rundir_at(const dg_rundir *r);
 bool dg_rundir_has(const dg_rundir *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Write "DIR/name" to out (4096 bytes). Returns out. */
 char *dg_rundir_file(const dg_rundir *r, char *out, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-#endif

@@ -1,6 +1,5 @@
 /* Initial weights of a new run: random, or from --init. */
-#ifndef DG_TRAIN_BEGIN_H
-#define DG_TRAIN_BEGIN_H
+#pragma once
 
 #include "host/files/safetensors.h"
 #include "host/train/train.h"
@@ -15,5 +14,3 @@ dg_err dg_train_begin(dg_training *r, const dg_st *init);
  * initialised from checkpoint `path`. Call dg_train_own_free also after an error. */
 dg_err dg_train_own(const dg_options *o, const char *path, dg_options *own);
 void dg_train_own_free(dg_options *own);
-
-#endif

@@ -1,6 +1,5 @@
 /* Updates report.html during training on a writer thread. Failures are only warnings. */
-#ifndef DG_REPORT_KEEP_H
-#define DG_REPORT_KEEP_H
+#pragma once
 
 #include "core/base/worker.h"
 #include "host/data/dataset.h"
@@ -19,5 +18,3 @@ dg_err dg_report_keep(const dg_rundir *dir, const dg_dataset *data, dg_worker *w
 bool dg_report_renew(dg_report_keeper *k, bool last);
 
 void dg_report_keep_end(dg_report_keeper *k); /* Call dg_report_keep_end after closing the writer; k may be NULL. */
-
-#endif

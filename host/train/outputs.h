@@ -1,7 +1,6 @@
 /* Output files of a run: image grids, report.html, checkpoints. Worker threads write copies of the data. Errors do not
  * end training. */
-#ifndef DG_OUTPUTS_H
-#define DG_OUTPUTS_H
+#pragma once
 
 #include "core/base/worker.h"
 #include "host/options/options.h"
@@ -79,5 +78,3 @@ bool dg_checkpoint_too_soon(const dg_outputs *w, uint64_t epoch);
 void dg_save_checkpoint(dg_outputs *w, const dg_position *read);
 /* Save the state as the best checkpoint (best.h). */
 void dg_save_best(dg_outputs *w, const dg_position *read);
-
-#endif

@@ -1,6 +1,5 @@
 /* Finds, checks and loads the checkpoint for --resume. */
-#ifndef DG_TRAIN_RESUME_H
-#define DG_TRAIN_RESUME_H
+#pragma once
 
 #include "host/train/train.h"
 
@@ -13,5 +12,3 @@ dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bo
 
 /* Returns DG_USAGE or DG_DATA if precision, seed or classes differ. */
 dg_err dg_train_resume(dg_training *r, const dg_st *st, const char *path, const dg_checkpoint_info *info);
-
-#endif

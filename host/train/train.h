@@ -1,6 +1,5 @@
 /* The state of a training run, and its loop. */
-#ifndef DG_TRAIN_H
-#define DG_TRAIN_H
+#pragma once
 
 #include "host/run/critic.h"
 #include "host/trainer/evaluate.h"
@@ -51,5 +50,3 @@ typedef struct {
 dg_err dg_train_loop(dg_training *r);
 
 int dg_steps_in_a_row(const dg_training *r);
-
-#endif

@@ -1,6 +1,5 @@
 /* Tests a classifier on held-out images; writes confusion.csv, confusion.png and worst.png. */
-#ifndef DG_EVALUATE_H
-#define DG_EVALUATE_H
+#pragma once
 
 #include "host/data/dataset.h"
 #include "host/net/job.h"
@@ -29,5 +28,3 @@ dg_err dg_evaluation_write(const dg_evaluation *v, const dg_dataset *d, const dg
 
 /* Remove the files of dg_evaluation_write if they belong to an epoch after `epoch`. */
 void dg_evaluation_cut(const dg_rundir *dir, uint64_t epoch);
-
-#endif

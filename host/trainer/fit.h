@@ -1,6 +1,5 @@
 /* Chooses batch and window sizes so that a run fits into device memory. */
-#ifndef DG_FIT_H
-#define DG_FIT_H
+#pragma once
 
 #include "host/net/job.h"
 
@@ -24,5 +23,3 @@ dg_err dg_largest_batch(const dg_model *m, const dg_job_options *o, dg_backend *
  * no limit. Returns DG_DEVICE if the job does not fit; the message names the largest batch size that fits, if one
  * does. */
 dg_err dg_build_to_fit(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, double most);
-
-#endif

@@ -1,6 +1,5 @@
 /* Position of a run: the steps launched so far. The metrics of the last steps may still be unread. */
-#ifndef DG_POSITION_H
-#define DG_POSITION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ static inline void dg_position_end_epoch(dg_position *p)
     p->epoch++;
     p->batch = 0;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Progress on stderr. A terminal shows one line, redrawn at most 10 times per second. A file or pipe gets one line per
  * epoch, and at most one line per 10 s within an epoch. */
-#ifndef DG_PROGRESS_H
-#define DG_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include "host/net/recipe.h"
@@ -26,5 +25,3 @@ void dg_progress_wait(dg_progress *p, const char *what);
 void dg_progress_show(dg_progress *p, const char *text);
 bool dg_progress_terminal(const dg_progress *p);
 void dg_progress_note(dg_progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

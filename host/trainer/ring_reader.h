@@ -1,7 +1,6 @@
 /* Reads the metrics of steps asynchronously from a ring buffer on the device. One request copies the metrics of several
  * steps. The reader blocks only if all requests are in use, which limits how far launches run ahead of the device. */
-#ifndef DG_RING_READER_H
-#define DG_RING_READER_H
+#pragma once
 
 #include "host/net/job.h"
 
@@ -37,5 +36,3 @@ dg_err dg_ring_reader_ask(dg_ring_reader *r, uint64_t step, bool at_once);
 /* Get the metrics of the oldest finished request: *n steps, the first of which is step *first. If *n = 0, no request
  * has finished. *row is valid until the next dg_ring_reader_ask. Blocks if wait is set or all requests are in use. */
 dg_err dg_ring_reader_take(dg_ring_reader *r, bool wait, uint64_t *first, dg_metrics **row, int *n);
-
-#endif

@@ -1,7 +1,6 @@
 /* Runs the steps of an epoch: uploads images and launches plans. Call dg_epoch_begin before the first step of an epoch
  * or of a session. */
-#ifndef DG_STEPS_H
-#define DG_STEPS_H
+#pragma once
 
 #include "host/data/loader.h"
 #include "host/net/job.h"
@@ -38,5 +37,3 @@ void dg_trainer_close(dg_trainer *t);
 
 /* Run n steps. Returns DG_NUMBERS if a metric is not finite. */
 dg_err dg_trainer_steps(dg_trainer *t, int n);
-
-#endif

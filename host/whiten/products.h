@@ -1,6 +1,5 @@
 /* Plans with their own backend and arena. Matrix products on the CPU as 1 x 1 convolutions, with reproducible bits. */
-#ifndef DG_PRODUCTS_H
-#define DG_PRODUCTS_H
+#pragma once
 
 #include "core/plan/plan.h"
 
@@ -36,5 +35,3 @@ dg_err dg_products_open(dg_products *p, int threads, const void *w, const void *
 void dg_products_close(dg_products *p);
 
 dg_err dg_products_take(dg_products *p, const void *x, int n, void *y);
-
-#endif

@@ -1,6 +1,5 @@
 /* Symmetric products and inverse square roots of large matrices in fp64 on the CPU; bits do not depend on threads. */
-#ifndef DG_SYMMETRIC_H
-#define DG_SYMMETRIC_H
+#pragma once
 
 #include <signal.h>
 
@@ -30,5 +29,3 @@ dg_err dg_symmetric_inverse_root(dg_symmetric *s, double *a, double least, doubl
 long dg_inverse_root_products(double least, double most);
 /* Returns an upper bound of the eigenvalues of a: the largest sum of magnitudes in a row. */
 double dg_symmetric_most(const double *a, int n);
-
-#endif

@@ -1,7 +1,6 @@
 /* ZCA whitening (Bell & Sejnowski 1997): images x in 0..1 become w (x - mean) with w = (covariance + epsilon)^(-1/2).
  * Whitened values are uncorrelated and as close to x as possible. */
-#ifndef DG_WHITEN_H
-#define DG_WHITEN_H
+#pragma once
 
 #include "host/whiten/symmetric.h"
 
@@ -45,5 +44,3 @@ dg_err dg_whiten(dg_whitening *w, dg_type real, int threads, const uint8_t *pixe
 /* Convert weight and bias to PyTorch's order C, H, W and to `type`, and back. */
 void dg_whitening_to_file(const dg_whitening *w, dg_type type, void *weight, void *bias);
 void dg_whitening_from_file(dg_whitening *w, dg_type type, const void *weight, const void *bias);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * How a kernel divides its work depends on shapes only, never on the number of OpenMP threads. Partial sums are added
  * in a fixed order. */
-#ifndef DG_CPU_H
-#define DG_CPU_H
+#pragma once
 
 #include "core/base/err.h"
 #include "core/plan/variant.h"
@@ -62,6 +61,4 @@ size_t DG_CPU(dg_cpu_scratch_group)(const dg_op *op);
 size_t DG_CPU(dg_cpu_scratch_norm)(const dg_op *op);
 size_t DG_CPU(dg_cpu_scratch_bias)(const dg_op *op);
 size_t DG_CPU(dg_cpu_scratch_plain)(const dg_op *op);
-#endif
-
 #endif

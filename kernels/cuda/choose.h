@@ -1,6 +1,5 @@
 /* Chooses the kernel variant of an op from a tuning file, a built-in tuning table or the op's rule. */
-#ifndef DG_CHOOSE_H
-#define DG_CHOOSE_H
+#pragma once
 
 #include "core/tune/tune.h"
 
@@ -24,5 +23,3 @@ const char *dg_chooser_pick(const dg_chooser *c, dg_op *op, dg_tune_also *also);
 /* Returns the text of built-in tuning table i and sets *name to the table's name, for example "sm_90.tune". Returns
  * NULL if no table has the number i. */
 const char *dg_tune_shipped(int i, const char **name);
-
-#endif

@@ -1,7 +1,6 @@
 /* Matrix products by cuBLAS. The program also runs on machines without cuBLAS, because cuBLAS is loaded at its first
  * use. The GPU simulator replaces cuBLAS by loops on the CPU. */
-#ifndef DG_CUBLAS_CUH
-#define DG_CUBLAS_CUH
+#pragma once
 
 #include "kernels/dev/dev.cuh"
 
@@ -13,5 +12,3 @@ void dg_cublas_close(void);
  * transposed, as [n][k]. After a failure, dev_take_fault() returns the error. */
 void dg_cublas_gemm(float *c, const float *a, const float *b, bool ta, bool tb, int m, int n, int k,
                     cudaStream_t stream);
-
-#endif

@@ -1,7 +1,6 @@
 /* Measures kernel times and hardware limits of a CUDA device. CUDA events are used, because hardware counters require
  * privileges. */
-#ifndef DG_CUDA_TIME_CUH
-#define DG_CUDA_TIME_CUH
+#pragma once
 
 #include "kernels/dev/dev.cuh"
 extern "C" {
@@ -23,5 +22,3 @@ void dg_cuda_timer_free(dg_cuda_timer *t);
 
 /* Implements backend->measure(). After an error, *what is the name of the failed CUDA call (static text). */
 cudaError_t dg_cuda_limits(cudaStream_t stream, int device, dg_type real, dg_machine *m, int rounds, const char **what);
-
-#endif

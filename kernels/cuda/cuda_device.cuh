@@ -1,6 +1,5 @@
 /* Finds a device and explains CUDA errors. */
-#ifndef DG_CUDA_DEVICE_CUH
-#define DG_CUDA_DEVICE_CUH
+#pragma once
 
 #include "kernels/dev/dev.cuh"
 extern "C" {
@@ -23,5 +22,3 @@ void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runt
 
 /* True if, after error e, only a new process can use the device. */
 bool dg_cuda_fatal(cudaError_t e);
-
-#endif

@@ -1,6 +1,5 @@
 /* Internals of the CUDA backend, shared by backend_cuda.cu and cuda_*.cu. */
-#ifndef DG_BACKEND_CUDA_CUH
-#define DG_BACKEND_CUDA_CUH
+#pragma once
 
 #include "kernels/dev/cuda.cuh"
 #include "kernels/cuda/cuda_clock.cuh"
@@ -82,5 +81,3 @@ void dg_gpu_time_functions(dg_backend *b);
 void dg_gpu_memory_functions(dg_backend *b);
 dg_err dg_gpu_memory_open(gpu *c);
 void dg_gpu_memory_close(gpu *c);
-
-#endif

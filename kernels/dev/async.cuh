@@ -1,7 +1,6 @@
 /* Asynchronous copies from global to shared memory, and synchronisation of programmatic dependent launches. Included
  * by dev.cuh. */
-#ifndef DG_ASYNC_CUH
-#define DG_ASYNC_CUH
+#pragma once
 
 /* Copies 16 bytes from global to shared memory. If !ok, writes 16 zero bytes and does not read src. The addresses dst
  * and src must be 16-byte aligned. The copy is complete after cp_async_commit() and cp_async_wait(). On GPUs before
@@ -61,5 +60,3 @@ template <class T> __device__ __forceinline__ T grid_early_load(const T *p)
     return v;
 }
 __device__ __forceinline__ void cp_async16_early(void *dst, const void *src, bool ok) { cp_async16(dst, src, ok); }
-
-#endif

@@ -1,8 +1,7 @@
 /* Clusters of blocks (sm_90 and up, KLAUNCH_CLUSTER). With cluster_memory, a block reads shared memory of another
  * block. Call cluster_sync() before and after these reads. Only after the second call, the other block may overwrite
  * its memory or end. Included by dev.cuh. */
-#ifndef DG_CLUSTER_CUH
-#define DG_CLUSTER_CUH
+#pragma once
 
 __device__ __forceinline__ void cluster_sync()
 {
@@ -37,5 +36,3 @@ struct cluster_memory {
         return v;
     }
 };
-
-#endif

@@ -7,8 +7,7 @@
  *
  * The first comment of a kernel file states the tile, the shared memory, the registers per thread and the bound.
  * Register counts are those of ptxas -v for sm_90. */
-#ifndef DG_CUDA_CUH
-#define DG_CUDA_CUH
+#pragma once
 
 #include <string.h>
 
@@ -85,5 +84,3 @@ static __device__ __forceinline__ T dg_sum_in_order(int n, T *room, function ter
     }
     return sum;
 }
-
-#endif

@@ -28,8 +28,7 @@
  *
  * Large headers are optional, because they dominate compile time. A file defines DEV_RANDOM to use dev_normal4,
  * DEV_GRID for GRID_SYNC, DEV_HALF for __nv_bfloat16 and __half, or DEV_WGMMA for dev_wgmma.cuh. */
-#ifndef DG_DEV_CUH
-#define DG_DEV_CUH
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -69,6 +68,4 @@ extern "C" {
 #ifdef DEV_RANDOM
 #include "kernels/dev/random.cuh"
 #endif
-#endif
-
 #endif

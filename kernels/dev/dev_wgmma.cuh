@@ -11,8 +11,7 @@
  * for one k. LBO ("leading dimension byte offset") is the distance from k to k + 8. SBO ("stride dimension byte
  * offset") is the distance from row i of A (or column i of B) to i + 8. LBO, SBO and the start of a matrix are
  * multiples of 16 bytes. */
-#ifndef DG_DEV_WGMMA_CUH
-#define DG_DEV_WGMMA_CUH
+#pragma once
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 #define DEV_HAS_WGMMA true
@@ -142,5 +141,3 @@ static __device__ __forceinline__ void wgmma_bf16(float (&d)[J][4], const uint32
     __trap();
 #endif
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Division and square root without the compiler's branch for extreme operands. If all intermediate values are normal,
  * float results are correctly rounded. Callers must ensure that all intermediate values are normal. */
-#ifndef DG_DIVIDE_CUH
-#define DG_DIVIDE_CUH
+#pragma once
 
 #include <float.h>
 
@@ -42,5 +41,3 @@ static __device__ __forceinline__ double dg_reciprocal_root(double x)
     for (int i = 0; i < 2; i++) r = fma(fma(-x * r, r, 1.0), r / 2, r);
     return r;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Launches kernels and records refused launches. Included by dev.cuh. */
-#ifndef DG_LAUNCH_CUH
-#define DG_LAUNCH_CUH
+#pragma once
 
 typedef struct {
     const char *kernel, *file;
@@ -117,6 +116,4 @@ static inline void dev_launch(dev_site at, dev_mode mode, void (*kernel)(P...), 
 #define GRID_CONSTANT __grid_constant__
 #else
 #define GRID_CONSTANT
-#endif
-
 #endif

@@ -11,8 +11,7 @@
  *
  * For sums over channels, operands are read by rows, and a matrix row is a position. For sums over positions, operands
  * are read by columns, and a matrix row is a channel. */
-#ifndef DG_MMA_CUH
-#define DG_MMA_CUH
+#pragma once
 
 #include <float.h>
 
@@ -147,5 +146,3 @@ template <class E, int MI, int NJ> struct dg_sums {
                 row[j * 4] = to_bf16x2(c[i / 2][j][i % 2 * 2], c[i / 2][j][i % 2 * 2 + 1]);
     }
 };
-
-#endif

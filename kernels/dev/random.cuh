@@ -1,6 +1,5 @@
 /* Normal random numbers. The header dev.cuh includes this file if DEV_RANDOM is defined. */
-#ifndef DG_RANDOM_CUH
-#define DG_RANDOM_CUH
+#pragma once
 
 /* Returns four standard normal numbers from cuRAND's Philox generator. The numbers equal those of dg_normal4
  * (rng.h) within a few ulp. Unlike curand_normal4, this function uses accurate sines and cosines in the Box-Muller
@@ -18,5 +17,3 @@ __device__ __forceinline__ float4 dev_normal4(uint64_t seed, uint64_t subsequenc
     sincosf(fmaf((float)word.w, turn, turn / 2), &s1, &c1);
     return make_float4(r0 * s0, r0 * c0, r1 * s1, r1 * c1);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Macros and functions, mainly for shared memory, that the simulator defines differently. Included by dev.cuh. */
-#ifndef DG_SHARED_CUH
-#define DG_SHARED_CUH
+#pragma once
 
 template <class T> __host__ __device__ constexpr size_t dev_pool_bytes(size_t count)
 {
@@ -33,7 +32,5 @@ struct dev_pool {
 };
 
 __device__ __forceinline__ uint32_t dev_shared_address(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
-
-#endif
 
 #endif

@@ -1,7 +1,6 @@
 /* Wrappers of tensor-core instructions. The PTX ISA defines the fragment layouts ("Matrix fragments for mma.m16n8k*").
  * An instruction that the architecture lacks is compiled to a trap. Included by dev.cuh. */
-#ifndef DG_TENSOR_CUH
-#define DG_TENSOR_CUH
+#pragma once
 
 __device__ __forceinline__ void ldsm_x4(uint32_t (&r)[4], const void *row)
 {
@@ -101,5 +100,3 @@ __device__ __forceinline__ float near_power(float x)
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
     return r;
 }
-
-#endif

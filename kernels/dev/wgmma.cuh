@@ -1,8 +1,7 @@
 /* Products of warpgroups in bf16: the counterpart of mma.cuh for Hopper. A warpgroup computes 64 rows of results, 16
  * per warp. Operands are read from shared memory. Only operand A of 4x4 cells (P::small) is loaded into registers,
  * because wgmma reads eight contiguous positions. The spacing of weight planes avoids bank conflicts of stores. */
-#ifndef DG_WGMMA_CUH
-#define DG_WGMMA_CUH
+#pragma once
 
 #define DEV_WGMMA
 #include <type_traits>
@@ -68,5 +67,3 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
         wgmma_commit();
     }
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* Device code of fused launches (fused.h): prologues, epilogues, and the election of the last block. */
-#ifndef DG_FUSE_CUH
-#define DG_FUSE_CUH
+#pragma once
 
 #include "kernels/dev/cuda.cuh"
 #include "kernels/dev/divide.cuh"
@@ -348,5 +347,3 @@ static __device__ __forceinline__ bool dg_epilogue_finish(const dg_epilogue &s, 
            dg_epilogue_merge<NT>(s, scratch, counters, block, group, c0, channels, C, columns, clusters, per_group,
                                  values, room);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Interface between the files of fused launches: kernel family, launch size, scratch layout. Internal to kernels/. */
-#ifndef DG_FUSE_LAUNCH_H
-#define DG_FUSE_LAUNCH_H
+#pragma once
 
 #include "kernels/fused/fused.h"
 #include "core/base/rng.h"
@@ -71,5 +70,3 @@ void dg_rounded_row(dg_plan *p, const dg_launch *l);
 
 dg_fused_size dg_fused_size_of(const dg_plan *p, const dg_launch *l);
 const char *dg_fused_refuses(const dg_plan *p, const dg_launch *l, const dg_gpu *gpu);
-
-#endif

@@ -1,8 +1,7 @@
 /* In a fused launch, one CUDA kernel computes several ops of a plan. The pass in fuse_plan.c groups the ops. The
  * structures below are the kernels' arguments. The prologue of a fused convolution computes the preceding elementwise
  * op. The epilogue computes the following elementwise op or reduction. Tensors are NHWC, fp32 or bf16. */
-#ifndef DG_FUSED_H
-#define DG_FUSED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -160,5 +159,3 @@ void dg_fused_update_split(dg_fused_update *u);
 const char *dg_fused_conv_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu);
 const char *dg_fused_head_refuses(const dg_fused_head *h);
 const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu);
-
-#endif

@@ -6,8 +6,7 @@
  * Weights have four pipeline stages instead of two if a stage has 8 KB. With warpgroups, a split sum needs at least the
  * size of a tile's sums (fused_mma_join.cuh).
  * Bound by: shared memory, and the latency of the epilogue's sums over blocks. */
-#ifndef DG_FUSED_MMA_CUH
-#define DG_FUSED_MMA_CUH
+#pragma once
 
 #include "kernels/fused/fused_mma_join.cuh"
 #include "kernels/ops/conv/cuda/conv_mma_instance.cuh"
@@ -351,5 +350,3 @@ static void dg_fused_mma_as(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
             });
     if constexpr (MAPS >> (MAP + 1) != 0) dg_fused_mma_as<E, MAPS, MAP + 1>(kind, f, tune, stream);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Adds the parts of a split sum (tune.split). Blocks exchange the parts in scratch memory or in distributed shared
  * memory. */
-#ifndef DG_FUSED_MMA_JOIN_CUH
-#define DG_FUSED_MMA_JOIN_CUH
+#pragma once
 
 #include "kernels/fused/fuse.cuh"
 
@@ -102,5 +101,3 @@ static __device__ __forceinline__ float dg_own_sum(const float *of, int apart, d
     }
     return sum;
 }
-
-#endif

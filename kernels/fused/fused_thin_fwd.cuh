@@ -4,8 +4,7 @@
  * Tile: 4 x 32 pixels x 32 channels.
  * Shared memory: 5 KB (CI = 1) or 14 KB (CI = 3), on tensor cores 3 or 7 KB.
  * Bound by: fp32 multiply-adds, on tensor cores stores of the results. */
-#ifndef DG_FUSED_THIN_FWD_CUH
-#define DG_FUSED_THIN_FWD_CUH
+#pragma once
 
 #include "kernels/ops/conv/cuda/conv_thin_patch.cuh"
 #include "kernels/fused/fuse.cuh"
@@ -246,5 +245,3 @@ template <class fwd> static void dg_fused_thin_fwd(const dg_fused_conv *f, bool 
     if (overlapping) KLAUNCH_AFTER(dg_thin_fwd_kernel<fwd>, grid, dim3(fwd::NT), 0, stream, *f);
     else KLAUNCH(dg_thin_fwd_kernel<fwd>, grid, dim3(fwd::NT), 0, stream, *f);
 }
-
-#endif

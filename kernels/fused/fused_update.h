@@ -1,8 +1,7 @@
 /* Divides a fused update (fused.h) among blocks. Each block of the first launch (a producer) computes a partial sum of
  * one tile of a weight gradient. Each block of the second launch (a consumer) adds the partial sums of consecutive
  * weights and applies Adam. */
-#ifndef DG_FUSED_UPDATE_H
-#define DG_FUSED_UPDATE_H
+#pragma once
 
 #include "kernels/fused/fused.h"
 
@@ -91,5 +90,3 @@ static inline bool dg_update_rounds(dg_fused_family kind)
 bool dg_update_by_warpgroups(const dg_fused_update *u);
 
 dg_math dg_update_math(const dg_fused_update *u);
-
-#endif

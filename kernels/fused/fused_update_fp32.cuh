@@ -1,7 +1,6 @@
 /* Weight gradients of a fused update without tensor cores. The kernel family thin is for images. The families gemv and
  * dense are for flat convolutions with few or many channels of y. */
-#ifndef DG_FUSED_UPDATE_FP32_CUH
-#define DG_FUSED_UPDATE_FP32_CUH
+#pragma once
 
 #include "kernels/ops/conv/cuda/conv_thin_dw.cuh"
 #include "kernels/fused/fuse.cuh"
@@ -210,5 +209,3 @@ static __device__ __forceinline__ void dg_update_dense(const dg_update_work &w, 
             dg_store<4>(out + (int64_t)co * a.Ci + k, dg_pack<float, 4>{{acc[i][0], acc[i][1], acc[i][2], acc[i][3]}});
     }
 }
-
-#endif

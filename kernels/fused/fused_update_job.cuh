@@ -4,8 +4,7 @@
  * Tile: depends on the weight gradient (fused_update.h).
  * Shared memory: 4 to 92 KB for the largest weight gradient, plus 320 bytes.
  * Bound by: shared memory and tensor cores. */
-#ifndef DG_FUSED_UPDATE_CUH
-#define DG_FUSED_UPDATE_CUH
+#pragma once
 
 #include "kernels/fused/fused_update_fp32.cuh"
 #include "kernels/fused/fused_update_mma.cuh"
@@ -49,5 +48,3 @@ template <class E> static void dg_update_start(const dg_update_layout *l, size_t
     const dim3 grid((unsigned)l->producers), block(DG_UPDATE_THREADS);
     KLAUNCH_AFTER(dg_update_kernel<E>, grid, block, shared, stream, *l);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Jobs of a fused update on tensor cores: the tiles of conv_mma_dw.cuh, with operands rounded before the launch. */
-#ifndef DG_FUSED_UPDATE_MMA_CUH
-#define DG_FUSED_UPDATE_MMA_CUH
+#pragma once
 
 #include "kernels/ops/conv/cuda/conv_mma_dw.cuh"
 #include "kernels/ops/conv/cuda/conv_thin_mma_dw.cuh"
@@ -189,5 +188,3 @@ static __device__ __forceinline__ void dg_update_thin_mma(const dg_update_work &
         else of(std::false_type());
     }
 }
-
-#endif

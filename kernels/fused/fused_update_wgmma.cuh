@@ -11,8 +11,7 @@
  * Shared memory: 76 KB in four stages, small maps 84 KB.
  * Registers: 128 per thread for sums.
  * Bound by: L2 and tensor cores */
-#ifndef DG_FUSED_UPDATE_WGMMA_CUH
-#define DG_FUSED_UPDATE_WGMMA_CUH
+#pragma once
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
@@ -143,5 +142,3 @@ template <class G> struct dg_dw_wgmma_products {
         else leave<2>(a, given + half, out, co0, ci0);
     }
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* Predicts the times of a plan's ops by formulas (core/tune/predict.h), and of fused launches by instruction counts. */
-#ifndef DG_PREDICT_PLAN_H
-#define DG_PREDICT_PLAN_H
+#pragma once
 
 #include "core/tune/predict.h"
 
@@ -17,5 +16,3 @@ void dg_predict_launch(const dg_plan *p, const dg_launch *l, const dg_machine *m
 
 /* Writes at most DG_COST_PARTS entries of the cost model for a fused launch to `out`. Returns their number. */
 int dg_launch_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Rounds weights for tensor cores (dg_rounded in fused.h). */
-#ifndef DG_ROUNDED_CUH
-#define DG_ROUNDED_CUH
+#pragma once
 
 #include "kernels/dev/mma.cuh"
 #include "kernels/fused/fuse.cuh"
@@ -14,5 +13,3 @@ static __device__ __forceinline__ void dg_round_four(const dg_rounded &r, int64_
     const uint4 u = r.math == DG_MATH_FP16 ? dg_mma_fp16::round(unit) : dg_mma_bf16::round(unit);
     dg_store<2>(static_cast<uint32_t *>(r.to) + (at >> 1), dg_pack<uint32_t, 2>{{u.x, u.y}});
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Rows of the op table (core/plan/op_info.h), one row per op kind in DG_OPS. */
-#ifndef DG_OPS_TABLE_H
-#define DG_OPS_TABLE_H
+#pragma once
 
 #include "core/plan/op_info.h"
 
@@ -9,5 +8,3 @@ DG_OPS(X)
 #undef X
 
 extern const dg_op_info *const dg_op_table[DG_OP_KINDS];
-
-#endif

@@ -1,6 +1,5 @@
 /* Values derived from arguments of ops, equal on every backend. */
-#ifndef DG_VALUES_H
-#define DG_VALUES_H
+#pragma once
 
 #include <math.h>
 
@@ -52,5 +51,3 @@ static inline int dg_spectral_parts(const dg_spectral_args *a)
     const int64_t parts = ((int64_t)a->rows * a->cols + DG_SPECTRAL_PART - 1) / DG_SPECTRAL_PART;
     return parts < DG_SPECTRAL_PARTS ? (int)parts : DG_SPECTRAL_PARTS;
 }
-
-#endif

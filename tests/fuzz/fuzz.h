@@ -1,6 +1,5 @@
 /* Helpers of the fuzz targets. `make fuzz` links fuzz targets to libFuzzer, `make check` to driver.c. */
-#ifndef DG_FUZZ_H
-#define DG_FUZZ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ void fuzz_rundir(const uint8_t *data, size_t size);
 void fuzz_rundir_holds(void);
 
 size_t fuzz_mutate_rundir(uint8_t *data, size_t size, size_t most, unsigned seed);
-
-#endif

@@ -1,6 +1,5 @@
 /* Helpers of libraries for LD_PRELOAD. */
-#ifndef DG_PRELOAD_NEXT_H
-#define DG_PRELOAD_NEXT_H
+#pragma once
 
 #include <dlfcn.h>
 #include <string.h>
@@ -35,5 +34,3 @@
         return real(main_behind_it, argc, argv, init, fini, ld_fini, stack);                                         \
     }
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
-
-#endif

@@ -4,10 +4,7 @@
  * other blocks run. In cudart.cpp, launches set the cluster size: a cluster has all blocks with equal x and y, at most
  * 8. In exec.cpp, cluster instructions are executed and invalid reads are reported. A read of block B's memory is
  * invalid if B has not reached the barrier or has ended, or if the bytes are unwritten or were written later. */
-#ifndef PTX_CLUSTERS_H
-#define PTX_CLUSTERS_H
+#pragma once
 
 struct Launch;
 unsigned cluster_size(const Launch &launch); /* number of blocks per cluster */
-
-#endif

@@ -1,6 +1,5 @@
 /* The planted bugs of bugs.cu, and functions that check results. */
-#ifndef SIM_BUGS_H
-#define SIM_BUGS_H
+#pragma once
 
 #include "tests/devtest.h"
 
@@ -66,5 +65,3 @@ static void launched()
         exit(1);
     }
 }
-
-#endif

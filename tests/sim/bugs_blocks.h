@@ -1,6 +1,5 @@
 /* Planted bugs in the threads of a block, in the blocks of a grid, and in their accesses to memory. */
-#ifndef SIM_BUGS_BLOCKS_H
-#define SIM_BUGS_BLOCKS_H
+#pragma once
 
 #include "tests/sim/bugs.h"
 
@@ -152,5 +151,3 @@ template <int B> static void run_blocks()
     compare("sums", u.get(), sums);
     compare("shifted", x.get(), shifted);
 }
-
-#endif

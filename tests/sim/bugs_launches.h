@@ -1,6 +1,5 @@
 /* Planted bugs in blocks that wait for other blocks, in overlapping launches, and in a host program. */
-#ifndef SIM_BUGS_LAUNCHES_H
-#define SIM_BUGS_LAUNCHES_H
+#pragma once
 
 #include "tests/sim/bugs.h"
 
@@ -145,5 +144,3 @@ template <int B> static void run_clusters()
             want[i] += in[rank * n + i / each * each + (31 - i % each / 4) * 4 + i % 4];
     compare("y", y.get(), want);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Planted bugs in matrix products by a warp and by a warpgroup. */
-#ifndef SIM_BUGS_PRODUCTS_H
-#define SIM_BUGS_PRODUCTS_H
+#pragma once
 
 #include "kernels/fused/fuse.cuh"
 #include "kernels/dev/mma.cuh"
@@ -112,5 +111,3 @@ template <int B> static void run_wide_product()
     launched();
     compare("c", c.get(), want);
 }
-
-#endif

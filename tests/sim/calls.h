@@ -1,6 +1,5 @@
 /* Checks results of CUDA runtime calls, and defines a kernel for tests of these calls. */
-#ifndef CALLS_H
-#define CALLS_H
+#pragma once
 
 #include "tests/devtest.h"
 
@@ -20,5 +19,3 @@ static void add(float *y, const float *x, float by, int n, cudaStream_t s)
 {
     KLAUNCH(add_kernel, (unsigned)(n + 31) / 32, 32, 0, s, y, x, by, n);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Checks the text and the source line of the simulator's reports. */
-#ifndef REPORTED_H
-#define REPORTED_H
+#pragma once
 
 #include <atomic>
 #include "tests/devtest.h"
@@ -28,5 +27,3 @@ static void reported(const char *what, const char *words, const char *file, int 
         (void)cudaDeviceSynchronize();                 \
         reported(#__VA_ARGS__, words, __FILE__, line); \
     } while (0)
-
-#endif

@@ -1,6 +1,5 @@
 /* Each function adds properties of one kind of file to a JSON object, which `dcgan info` prints as JSON or text. */
-#ifndef DG_INFO_INTERNAL_H
-#define DG_INFO_INTERNAL_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include "core/base/err.h"
@@ -14,5 +13,3 @@ dg_err dg_info_safetensors(const char *path, cJSON *to);
 #define DG_INFO_RUN "run"
 dg_err dg_info_directory(const char *path, cJSON *to);
 dg_err dg_info_log(const char *path, cJSON *to);
-
-#endif

@@ -1,8 +1,7 @@
 /* Drawn cat faces. The file cat.c chooses random properties and computes the coat's colour. The file cat_draw.c
  * paints each pixel. Lengths are in face units, in which the head measures about 1.3 x 1.1. In face coordinates, x
  * points right and y points down. The point (0, 0) is between the eyes and slightly below them. */
-#ifndef DG_CAT_H
-#define DG_CAT_H
+#pragma once
 
 #include "host/data/synthesize/paint.h"
 
@@ -52,5 +51,3 @@ void dg_cat_draw(uint8_t *pixels, int size, const dg_cat *cat); /* (size, size, 
 dg_rgb dg_cat_coat(const dg_cat *cat, double x, double y);
 dg_rgb dg_cat_coat_ear(const dg_cat *cat, double x, double y);
 dg_rgb dg_cat_coat_body(const dg_cat *cat, double x, double y);
-
-#endif

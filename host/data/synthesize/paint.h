@@ -1,8 +1,7 @@
 /* Defines random values, colours and smooth edges for drawn images. The code uses only + - * / and sqrt of doubles,
  * without libm and without contraction to FMA. IEEE 754 defines these operations exactly, so every machine draws the
  * same bytes. */
-#ifndef DG_PAINT_H
-#define DG_PAINT_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -43,5 +42,3 @@ static inline double dg_length(double x, double y) { return sqrt(x * x + y * y);
 
 /* Returns smooth noise between 0 and 1, with about one bump per unit of x and y. */
 double dg_cat_noise(uint32_t grain, double x, double y);
-
-#endif

@@ -1,6 +1,5 @@
 /* Draws datasets of cat faces or shapes. */
-#ifndef DG_SYNTHESIZE_H
-#define DG_SYNTHESIZE_H
+#pragma once
 
 #include <stdint.h>
 #include "core/base/err.h"
@@ -16,5 +15,3 @@ void dg_synthesize_one(uint8_t *pixels, int size, uint64_t seed, int i);
 enum { DG_SHAPES = 10 };
 extern const char *const dg_shape_name[DG_SHAPES];
 void dg_shape_draw(uint8_t *pixels, int size, uint64_t seed, int class, int number);
-
-#endif

@@ -1,6 +1,5 @@
 /* Interface of layer kinds. docs/extending.md explains how to add one. */
-#ifndef DG_LAYERS_H
-#define DG_LAYERS_H
+#pragma once
 
 #include "host/files/onnx.h"
 #include "host/net/build.h"
@@ -125,5 +124,3 @@ dg_err dg_layer_same_shape(dg_layer *l, const char *where);
 /* Returns DG_USAGE unless height and width of the layer's output are 1 to DG_LAYER_SIDE. */
 enum { DG_LAYER_SIDE = 1024 };
 dg_err dg_layer_check_size(const dg_layer *l, const char *where);
-
-#endif

@@ -1,6 +1,5 @@
 /* Activation functions of one value, for CUDA kernels. */
-#ifndef DG_ACT_CUH
-#define DG_ACT_CUH
+#pragma once
 
 #include "kernels/dev/cuda.cuh"
 
@@ -40,5 +39,3 @@ struct dg_act_sweep {
 };
 template <class real>
 void dg_cuda_act_sweep(const dg_act_sweep *s, dg_act act, double slope, const dg_tune *tune, cudaStream_t stream);
-
-#endif

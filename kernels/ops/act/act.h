@@ -1,6 +1,5 @@
 /* Activation functions of one value, for loops of CPU kernels that vectorise. */
-#ifndef DG_ACT_H
-#define DG_ACT_H
+#pragma once
 
 #include <math.h>
 #include <string.h>
@@ -106,5 +105,3 @@ INLINE real act_dx_of(const dg_act act, real dy, real y, real factor)
         case DG_ACT_TANH: function(DG_ACT_TANH, __VA_ARGS__); break;   \
         }                                                              \
     } while (0)
-
-#endif

@@ -1,7 +1,6 @@
 /* One step of Adam for one weight. Op adam and the fused update share this code, so their results are equal in every
  * bit. */
-#ifndef DG_ADAM_CUH
-#define DG_ADAM_CUH
+#pragma once
 
 #include "kernels/dev/cuda.cuh"
 #include "kernels/dev/divide.cuh"
@@ -64,5 +63,3 @@ static __device__ __forceinline__ unsigned dg_adam_step(const dg_adam_factors<re
     for (int k = 0; k < n; k++) broken += !isfinite(p.v[k]);
     return broken;
 }
-
-#endif

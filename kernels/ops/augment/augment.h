@@ -1,6 +1,5 @@
 /* The random parameters of the augmentation of one image. The parameters are equal on every backend. */
-#ifndef DG_AUGMENT_H
-#define DG_AUGMENT_H
+#pragma once
 
 #include "core/base/rng.h"
 #include "core/plan/ops.h"
@@ -68,5 +67,3 @@ static inline DG_HD int dg_augment_to(const dg_augment_args *a, const dg_augment
 }
 
 static inline DG_HD int dg_augment_colours(const dg_augment_args *a) { return a->C == 4 ? 3 : a->C; }
-
-#endif

@@ -1,8 +1,7 @@
 /* List of the CUDA convolution variants. The list declares the rows and launchers of the variants and builds the table
  * of launchers (conv.cu). A missing row or launcher fails to link. The file op.c lists the variants of each direction
  * in order of preference. */
-#ifndef DG_CONV_VARIANTS_H
-#define DG_CONV_VARIANTS_H
+#pragma once
 
 #include "core/plan/variant.h"
 
@@ -24,5 +23,3 @@ size_t dg_conv_count(dg_op_kind kind, const dg_conv_args *a);
 
 /* CPU variants other than direct. The file conv/cpu/conv.c chooses the variant. */
 extern const dg_variant dg_conv_variant_winograd, dg_conv_variant_gemm;
-
-#endif

@@ -1,6 +1,5 @@
 /* One term of the cross entropy on logits, with equal bits in every kernel. */
-#ifndef DG_CROSS_ENTROPY_CUH
-#define DG_CROSS_ENTROPY_CUH
+#pragma once
 
 #include "kernels/dev/cuda.cuh"
 #include "kernels/dev/divide.cuh"
@@ -13,5 +12,3 @@ static __device__ __forceinline__ dg_loss_term dg_cross_entropy_of(double l, dou
     /* explicit fma, so that all kernels round equally */
     return {fma(-l, target, l > 0 ? l : 0.0) + log1p(e), p, fma(p, 1 - target, -(q * target))};
 }
-
-#endif

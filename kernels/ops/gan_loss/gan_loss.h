@@ -1,6 +1,5 @@
 /* Terms of the GAN losses. The includer defines INLINE and dg_cross_entropy_of(), which rounds by backend. */
-#ifndef DG_GAN_LOSS_H
-#define DG_GAN_LOSS_H
+#pragma once
 
 #include "kernels/ops/values.h"
 
@@ -51,5 +50,3 @@ INLINE double other_of(const dg_gan_loss_args *a, double l, double other, double
     }
     return 0;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Conversion of dataset images to values. All kernels compute equal bits. */
-#ifndef DG_GATHER_CUH
-#define DG_GATHER_CUH
+#pragma once
 
 #include "kernels/dev/cuda.cuh"
 
@@ -30,5 +29,3 @@ static __device__ __forceinline__ float dg_gather_signed_value(uint8_t byte)
     const float n = (float)byte;
     return fmaf(n, 0x1.0101p-7f, n * 0x1.010102p-31f) - 1.0f;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * sums `lanes` adjacent packs of n channels over a chunk. Thread slot * lanes + lane adds rows slot, slot + slots, ...
  * of the chunk. So a warp reads contiguous memory. A thread adds runs of a few rows in type real, and adds the runs in
  * double. The order of additions depends only on the shape and the block size. */
-#ifndef DG_COLUMNS_CUH
-#define DG_COLUMNS_CUH
+#pragma once
 
 #include "kernels/dev/cuda.cuh"
 #include "core/tune/norm_chunks.h"
@@ -91,5 +90,3 @@ static __device__ __forceinline__ void sum_slots(double (&sums)[m], const column
 }
 
 static inline dim3 merge_grid(int C) { return dim3((unsigned)dg_div_up(C, MERGE_WARPS)); }
-
-#endif

@@ -3,8 +3,7 @@
  * A row has the C channels of one pixel. A chunk has as many rows as stay cached between two passes. The sums of the
  * chunks are merged per channel in double, in the order of the chunks. Several rows of a chunk form a tile of about
  * TILE numbers, in which lane i has channel i % C. So vectors are full even if C is small. */
-#ifndef DG_NORM_TILES_H
-#define DG_NORM_TILES_H
+#pragma once
 
 #include <omp.h>
 #include "kernels/cpu/cpu.h"
@@ -86,5 +85,3 @@ INLINE void fold(double *restrict sum, const real *restrict lane, int width, int
     for (int j = 1; j < tile; j++)
         for (int c = 0; c < width; c++) sum[c] += (double)lane[j * width + c];
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Counting of non-finite weights, shared by the CUDA optimizers. */
-#ifndef DG_SWEEP_CUH
-#define DG_SWEEP_CUH
+#pragma once
 
 #include "kernels/dev/cuda.cuh"
 
@@ -31,5 +30,3 @@ static inline dim3 dg_sweep_grid(int64_t count, int n, int block)
     const int64_t blocks = dg_div_up<int64_t>(count, (int64_t)n * block);
     return dim3((unsigned)(blocks > DG_SWEEP_BLOCKS ? DG_SWEEP_BLOCKS : blocks));
 }
-
-#endif

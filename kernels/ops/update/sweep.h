@@ -1,6 +1,5 @@
 /* Declarations shared by the optimizers on CPUs. */
-#ifndef DG_SWEEP_H
-#define DG_SWEEP_H
+#pragma once
 
 #include "kernels/cpu/cpu.h"
 
@@ -16,6 +15,4 @@ static inline int dg_finite(real x) { return fabs(x) <= DBL_MAX; }
 #else
 static inline real dg_root(real x) { return sqrtf(x); }
 static inline int dg_finite(real x) { return fabsf(x) <= FLT_MAX; }
-#endif
-
 #endif

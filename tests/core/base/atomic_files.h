@@ -1,6 +1,5 @@
 /* A letter determines all bytes of a test file, so is_body() detects a mixture of two files. */
-#ifndef ATOMIC_FILES_H
-#define ATOMIC_FILES_H
+#pragma once
 
 #include "core/base/file_io.h"
 #include "tempdir.h"
@@ -45,5 +44,3 @@ int flock(int fd, int operation)
     errno = EBADF;
     return -1;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* A CPU backend that plans for a GPU and runs the ops in an order that the test selects. Training must give equal
  * bits in every order that the plan permits. */
-#ifndef DG_ORDERED_H
-#define DG_ORDERED_H
+#pragma once
 
 #include "core/plan/fusions.h"
 #include "core/tune/tune.h"
@@ -103,5 +102,3 @@ static uint64_t ordered_train(ordered *o)
     dg_job_free(&g);
     return sum;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Helpers for tests of checkpoints and export: a small training job, and checkpoint files with one change. */
-#ifndef DG_CHECKPOINT_FILES_H
-#define DG_CHECKPOINT_FILES_H
+#pragma once
 
 #include "host/checkpoint/checkpoint.h"
 #include "machine.h"
@@ -171,5 +170,3 @@ __attribute__((unused)) static bool edit_file(const char *from, const char *to, 
     dg_st_free(st);
     return found && code == DG_OK;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Runs commands of dcgan in this process, and makes the datasets and models that they read. */
-#ifndef RUN_COMMAND_H
-#define RUN_COMMAND_H
+#pragma once
 
 #include "host/cli/commands.h"
 #include "command_line.h"
@@ -62,5 +61,3 @@ static void make_inputs(int (*dcgan)(const char *line), const char *const *more)
     }
     for (; *more; more++) DG_CHECKF(dcgan(*more) == 0, "%s: %s", *more, dg_message());
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Makes folders of images, loads them and checks the datasets. */
-#ifndef DATASET_FOLDER_H
-#define DATASET_FOLDER_H
+#pragma once
 
 #include "host/data/dataset.h"
 #include "make_image.h"
@@ -83,5 +82,3 @@ __attribute__((unused)) static void fails(const dg_dataset_options *o, dg_err co
     DG_CHECK(!e || (!d.pixels && !d.count && !d.skips));
     dg_dataset_free(&d);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Makes small MNIST and CIFAR files. */
-#ifndef RECORD_FILES_H
-#define RECORD_FILES_H
+#pragma once
 
 #include "dataset_folder.h"
 
@@ -61,5 +60,3 @@ __attribute__((unused)) static void make_mnist(bool packed)
     const blob b[] = {idx_images(TRAIN, 1), idx_labels(TRAIN, "2702"), idx_images(TEST, 100), idx_labels(TEST, "777")};
     for (int i = 0; i < 4; i++) save(name[i], packed ? gzip(b[i]) : b[i]);
 }
-
-#endif

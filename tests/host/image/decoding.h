@@ -1,6 +1,5 @@
 /* Helpers for tests of image decoders. */
-#ifndef DECODING_H
-#define DECODING_H
+#pragma once
 
 #include "host/image/image.h"
 #include "child.h"
@@ -71,5 +70,3 @@ __attribute__((unused)) static dg_kind kind_of(const void *data, size_t bytes)
     dg_image_free(&im);
     return of.kind;
 }
-
-#endif

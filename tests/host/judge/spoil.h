@@ -1,6 +1,5 @@
 /* Functions that degrade an image of IMAGE = SIZE * SIZE * 3 bytes; the including test defines SIZE and IMAGE. */
-#ifndef SPOIL_H
-#define SPOIL_H
+#pragma once
 
 #include "test.h"
 
@@ -42,5 +41,3 @@ static void halves(uint8_t *y, const uint8_t *x, int i)
     (void)i;
     for (int k = 0; k < IMAGE; k++) y[k] = x[k / (SIZE * 3) * SIZE * 3 + (k + SIZE / 2 * 3) % (SIZE * 3)];
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Helpers for tests of the library: a small model and images of noise. */
-#ifndef LIBRARY_H
-#define LIBRARY_H
+#pragma once
 
 #include "include/dcgan.h"
 
@@ -32,5 +31,3 @@ static void make_inputs(void)
     for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (uint8_t)(127.5 + 127 * dg_test_random(&s));
     make_model(tiny, SIDE);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Makes log rows whose values follow from their step, for tests of the log. */
-#ifndef LOG_ROWS_H
-#define LOG_ROWS_H
+#pragma once
 
 #include "host/net/gan.h"
 #include "host/run/log.h"
@@ -60,5 +59,3 @@ __attribute__((unused)) static void same_logs(const char *a, const char *b, cons
         free(y);
     }
 }
-
-#endif

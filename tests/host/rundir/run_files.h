@@ -1,6 +1,5 @@
 /* Makes the files of a run directory "run", for tests of its history of checkpoints. */
-#ifndef RUN_FILES_H
-#define RUN_FILES_H
+#pragma once
 
 #include "host/rundir/history.h"
 #include "tempdir.h"
@@ -52,5 +51,3 @@ __attribute__((unused)) static void went_back(const char *later)
         DG_CHECK(holds(files[i][0], kept ? files[i][1] : i ? NULL : "four"));
     }
 }
-
-#endif

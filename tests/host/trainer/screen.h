@@ -1,6 +1,5 @@
 /* Captures output to a terminal or pipe, and computes the text on the screen. Replaces the clock. */
-#ifndef SCREEN_H
-#define SCREEN_H
+#pragma once
 
 #include "host/cli/commands.h"
 #include "host/trainer/progress.h"
@@ -164,5 +163,3 @@ static bool screen_up(void)
     unsetenv("NO_COLOR");
     return true;
 }
-
-#endif

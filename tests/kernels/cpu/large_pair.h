@@ -1,6 +1,5 @@
 /* Runs an op on a large batch, and on a small batch of the large batch's first and last images. */
-#ifndef DG_LARGE_PAIR_H
-#define DG_LARGE_PAIR_H
+#pragma once
 
 #include "core/plan/backend.h"
 #include "large_tensor.h"
@@ -182,5 +181,3 @@ static void check_results(const pair *p, double within)
     for (int k = 0; k < n; k++)
         if (list[k].role != DG_IN && list[k].role != DG_SCRATCH && element_bytes(&list[k])) check_result(p, k, within);
 }
-
-#endif

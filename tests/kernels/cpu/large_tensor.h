@@ -1,8 +1,7 @@
 /* Makes tensors that are larger than the memory that a test may use. Only the two ends of a tensor have private pages.
  * Between the ends, an input maps the zero page, and an output maps one range of memory repeatedly. The pages before
  * and after a tensor are inaccessible. */
-#ifndef DG_LARGE_TENSOR_H
-#define DG_LARGE_TENSOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/mman.h>
@@ -56,5 +55,3 @@ static void tensor_free(tensor t)
 {
     if (t.map) munmap(t.map, t.mapped);
 }
-
-#endif

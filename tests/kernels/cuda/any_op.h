@@ -1,6 +1,5 @@
 /* Runs any op at any shape with a given tuning, and compares its results with the reference. */
-#ifndef ANY_OP_H
-#define ANY_OP_H
+#pragma once
 
 #include "tests/case_cuda.h"
 #include "tests/all_ops.h"
@@ -50,5 +49,3 @@ static inline dg_backend *any_backend(dg_type real, dg_math math)
     DG_CHECKF(false, "%s", dg_message());
     exit(dg_test_report());
 }
-
-#endif

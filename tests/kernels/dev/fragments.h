@@ -1,6 +1,5 @@
 /* Fragment layouts of mma for each element, as documented in the PTX ISA. */
-#ifndef FRAGMENTS_H
-#define FRAGMENTS_H
+#pragma once
 
 #include "tests/devtest.h"
 
@@ -39,5 +38,3 @@ static __device__ inline uint16_t bits16(int shape, float f)
     }
     return u;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Test cases for fused launches (kernels/fused/fused.h), with prologues and epilogues in double on the host. Operands
  * are small multiples of powers of two, so that values after a prologue and bf16 tensors are exact. */
-#ifndef FUSED_CASE_H
-#define FUSED_CASE_H
+#pragma once
 
 #include <float.h>
 
@@ -352,5 +351,3 @@ struct fused_conv {
         return true;
     }
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* Test cases for the weight gradients of fused updates, described by their shapes. */
-#ifndef UPDATE_JOBS_H
-#define UPDATE_JOBS_H
+#pragma once
 
 extern "C" {
 #include "kernels/fused/fused_update.h"
@@ -21,5 +20,3 @@ static dg_conv_args shape_of(const job_case &c)
     const int K = flat ? c.H : 4, S = flat ? 1 : 2, P = flat ? 0 : 1;
     return dg_ref_conv_shape(c.N, c.H, c.W, c.Ci, c.Co, K, S, P);
 }
-
-#endif

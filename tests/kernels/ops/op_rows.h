@@ -1,7 +1,6 @@
 /* An op_row describes the test cases of an op. test_each_op.c compares results with the reference (also in place, with
  * NaN and with several numbers of threads), and gradients with finite differences. */
-#ifndef OP_ROWS_H
-#define OP_ROWS_H
+#pragma once
 
 #include <float.h>
 
@@ -360,5 +359,3 @@ static inline void op_check_differences(dg_backend *b, const op_row *r, dg_op_ki
     }
     dg_case_free();
 }
-
-#endif

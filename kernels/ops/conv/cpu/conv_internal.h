@@ -1,7 +1,6 @@
 /* Functions of the CPU convolution variants. Those with an argument `run` return the bytes of scratch memory that the
  * shape needs, and compute the op if `run` is set. */
-#ifndef DG_CONV_INTERNAL_H
-#define DG_CONV_INTERNAL_H
+#pragma once
 
 #include <omp.h>
 #include <stdbool.h>
@@ -65,5 +64,3 @@ static inline int dg_conv_team(const dg_conv_args *a, int most)
     const double products = (double)a->N * a->Ho * a->Wo * a->Co * a->K * a->K * a->Ci;
     return products < 3e5 ? 1 : dg_min(most, omp_get_max_threads());
 }
-
-#endif

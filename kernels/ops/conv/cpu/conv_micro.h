@@ -5,8 +5,7 @@
  *
  * To hide the latency of multiply-adds, a tile needs 8 to 10 independent chains or more. CPUs with 16 registers have
  * tiles of 6 x 2 vectors; CPUs with 32 registers have tiles of 8 x 2 vectors. */
-#ifndef DG_CONV_MICRO_H
-#define DG_CONV_MICRO_H
+#pragma once
 
 #include "kernels/cpu/cpu.h"
 
@@ -118,5 +117,3 @@ static inline void dg_micro_sum(dg_micro *micro, const dg_span *run, int runs, r
     }
     if (parts || !add) micro(part, parts, c, ldc, add, ak, bk);
 }
-
-#endif

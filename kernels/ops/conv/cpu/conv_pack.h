@@ -1,6 +1,5 @@
 /* Packing for the convolutions: interleaves rows by transposing small squares in registers. */
-#ifndef DG_CONV_PACK_H
-#define DG_CONV_PACK_H
+#pragma once
 
 #include "kernels/ops/conv/cpu/conv_micro.h"
 
@@ -87,5 +86,3 @@ DG_INLINE void dg_interleave(real *restrict to, int width, const real *restrict 
     for (; e < count; e++)
         for (int i = 0; i < width; i++) to[e * width + i] = from[(i < rows ? i : rows - 1) * stride + e];
 }
-
-#endif

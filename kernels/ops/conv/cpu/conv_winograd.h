@@ -13,8 +13,7 @@
  * Each filter belongs to one phase of the input (forward) or of the output (backward). A convolution with K = 3 and
  * S = 1 is one filter of 3 x 3 taps. Sources: Winograd 1980, "Arithmetic complexity of computations"; Lavin & Gray
  * 2016, "Fast algorithms for convolutional neural networks". */
-#ifndef DG_CONV_WINOGRAD_H
-#define DG_CONV_WINOGRAD_H
+#pragma once
 
 #include "kernels/ops/conv/cpu/conv_pack.h"
 #include "kernels/ops/conv/cpu/conv_internal.h"
@@ -164,5 +163,3 @@ static inline size_t dg_odd_lines(size_t reals)
 
 /* Returns the points per axis for r taps. */
 static inline int dg_winograd_points(int r) { return r == 3 ? 6 : 5; }
-
-#endif

@@ -1,6 +1,5 @@
 /* Declarations shared by the files of the Winograd forward pass and data gradient (conv_winograd_data.c). */
-#ifndef DG_CONV_WINOGRAD_JOB_H
-#define DG_CONV_WINOGRAD_JOB_H
+#pragma once
 
 #include "kernels/ops/conv/cpu/conv_winograd.h"
 
@@ -64,5 +63,3 @@ void DG_CPU(dg_winograd_weights)(const dg_winograd_job *j, real *U, int phase, i
 void DG_CPU(dg_winograd_inputs)(const dg_winograd_job *j, const dg_winograd_piece *p, real *V, int phase);
 void DG_CPU(dg_winograd_outputs)(const dg_winograd_job *j, const dg_winograd_piece *p, const real *M, int phase,
                                  int block);
-
-#endif

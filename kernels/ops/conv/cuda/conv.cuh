@@ -1,7 +1,6 @@
 /* Launchers of the convolution variants. All variants except direct require fp32. The C file of a variant rejects
  * shapes that its launcher does not support. */
-#ifndef DG_CONV_CUH
-#define DG_CONV_CUH
+#pragma once
 
 #include "kernels/dev/cuda.cuh"
 extern "C" {
@@ -27,5 +26,3 @@ float *dg_conv_out(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
 
 /* Adds the parts of a split sum to the result, in a fixed order. */
 void dg_conv_finish(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream);
-
-#endif

@@ -9,8 +9,7 @@
  *   A patch has one slice per group.
  * Two buffers alternate: one is multiplied while the other is filled. Values are rounded once, when they are stored to
  * shared memory. */
-#ifndef DG_CONV_MMA_CUH
-#define DG_CONV_MMA_CUH
+#pragma once
 
 #include <type_traits>
 
@@ -372,5 +371,3 @@ template <class Job> static __device__ __forceinline__ void dg_mma_run(Job &job,
     }
     Job::template arrive<0>();
 }
-
-#endif

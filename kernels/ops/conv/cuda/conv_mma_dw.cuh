@@ -2,8 +2,7 @@
  * one piece. A warp sums two taps; each tap reads the patch of x at its own offset. Operands are read by columns
  * (mma.cuh). In shared memory, y has layout [plane of Co][position]. Odd planes store position p at index p ^ 4, to
  * avoid bank conflicts. */
-#ifndef DG_CONV_MMA_DW_CUH
-#define DG_CONV_MMA_DW_CUH
+#pragma once
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
@@ -117,5 +116,3 @@ template <class G> struct dg_dw_products {
         }
     }
 };
-
-#endif

@@ -2,8 +2,7 @@
  * Tile: 64 channels of y x 16 taps x 16 channels of x.
  * Shared memory: 37 KB, in small maps 45 KB.
  * Bound by: shared memory and L2. */
-#ifndef DG_CONV_MMA_DW_PLAIN_CUH
-#define DG_CONV_MMA_DW_PLAIN_CUH
+#pragma once
 
 #include "kernels/ops/conv/cuda/conv_mma_dw.cuh"
 
@@ -138,5 +137,3 @@ template <class E> static void dg_dw_launch(const dg_conv_args *a, int split, fl
     a->Wo <= DG_MMA_SMALL ? dg_dw_launch_tile<dg_dw_tile<E, true>>(a, split, out, stream)
                           : dg_dw_launch_tile<dg_dw_tile<E, false>>(a, split, out, stream);
 }
-
-#endif

@@ -9,8 +9,7 @@
  * Stages: two chunks of 16 channels of y.
  * Shared memory: 23 to 53 KB, with warpgroups 28 to 105 KB.
  * Bound by: shared memory. */
-#ifndef DG_CONV_MMA_DX_CUH
-#define DG_CONV_MMA_DX_CUH
+#pragma once
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
@@ -177,5 +176,3 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
         return at.image >= a.N || row >= a.H || col + px >= a.W ? -1 : first + px * a.Ci;
     }
 };
-
-#endif

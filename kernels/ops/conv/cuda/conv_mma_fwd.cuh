@@ -5,8 +5,7 @@
  * Stages: two chunks of 16 channels.
  * Shared memory: 48 to 96 KB, with warpgroups 81 to 129 KB.
  * Bound by: shared memory. */
-#ifndef DG_CONV_MMA_FWD_CUH
-#define DG_CONV_MMA_FWD_CUH
+#pragma once
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
@@ -160,5 +159,3 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
         return at.image >= a.N || row >= a.Ho || col >= a.Wo ? -1 : ((at.image * a.Ho + row) * a.Wo + col) * a.Co;
     }
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* Selects the kernel of a forward pass or data gradient for a tile of core/tune/conv_tiles.h. */
-#ifndef DG_CONV_MMA_INSTANCE_CUH
-#define DG_CONV_MMA_INSTANCE_CUH
+#pragma once
 
 #include "kernels/ops/conv/cuda/conv_mma_dx.cuh"
 #include "kernels/ops/conv/cuda/conv_mma_fwd.cuh"
@@ -36,5 +35,3 @@ static void dg_mma_instance(dg_op_kind kind, bool small, const dg_tune *tune, F 
     }
 #undef X
 }
-
-#endif

@@ -2,8 +2,7 @@
  * dg_dx_job, and G is the tile of the job.
  * Tile and shared memory: see conv_mma_fwd.cuh and conv_mma_dx.cuh.
  * Bound by: shared memory (docs/cuda.md). */
-#ifndef DG_CONV_MMA_PLAIN_CUH
-#define DG_CONV_MMA_PLAIN_CUH
+#pragma once
 
 #include "kernels/ops/conv/cuda/conv_mma_instance.cuh"
 
@@ -64,5 +63,3 @@ static void dg_conv_mma_as(dg_op_kind kind, const dg_conv_args *a, const dg_tune
         dg_conv_launch<typename of::job, typename of::tile>(a, tune->split, out, stream);
     });
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Functions shared by the CUDA convolution variants. Plain C. */
-#ifndef DG_CONV_ROWS_H
-#define DG_CONV_ROWS_H
+#pragma once
 
 #include "core/base/math.h"
 #include "core/tune/conv_tiles.h"
@@ -56,5 +55,3 @@ typedef struct {
 } dg_mma_tile;
 
 dg_mma_tile dg_mma_tile_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune *t);
-
-#endif

@@ -1,7 +1,6 @@
 /* Weight gradient of images. A lane sums one row of taps for 4 channels of y. Each of the eight warps sums half a row
  * of a tile's pixels. */
-#ifndef DG_CONV_THIN_DW_CUH
-#define DG_CONV_THIN_DW_CUH
+#pragma once
 
 #include "kernels/ops/conv/cuda/conv_thin_patch.cuh"
 
@@ -72,5 +71,3 @@ template <int CI> struct dg_thin_dw {
                             dg_pack<float, 4>{{acc[e][k], acc[e][k + 1], acc[e][k + 2], acc[e][k + 3]}});
     }
 };
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Shared memory stores 4 channels of y per position. A gap of 4 values after every 4 positions avoids bank
  * conflicts. */
-#ifndef DG_CONV_THIN_DX_CUH
-#define DG_CONV_THIN_DX_CUH
+#pragma once
 
 #include "kernels/ops/conv/cuda/conv.cuh"
 
@@ -138,5 +137,3 @@ static __device__ __forceinline__ void dg_thin_dx_sums(float (&acc)[2][2][4][G::
     }
     cp_async_wait<0>();
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Forward convolution of images. Thread tile: 4 adjacent pixels x 8 channels. */
-#ifndef DG_CONV_THIN_FWD_CUH
-#define DG_CONV_THIN_FWD_CUH
+#pragma once
 
 #include "kernels/ops/conv/cuda/conv_thin_patch.cuh"
 
@@ -58,5 +57,3 @@ template <int CI_> struct dg_thin_fwd {
         }
     }
 };
-
-#endif

@@ -1,8 +1,7 @@
 /* Convolutions of images on tensor cores: operands, and the forward pass. The products of a sum may be added in any
  * order. So lane (g, t) = (lane / 4, lane % 4) holds operands 4t .. 4t + 3 of row g of A, or of column g of B. The four
  * operands of a lane are contiguous in memory, unlike in the layout of mma.sync (tensor.cuh). */
-#ifndef DG_CONV_THIN_MMA_CUH
-#define DG_CONV_THIN_MMA_CUH
+#pragma once
 
 #include "kernels/ops/conv/cuda/conv_thin_patch.cuh"
 #include "kernels/dev/mma.cuh"
@@ -111,5 +110,3 @@ template <int CI_> struct dg_thin_mma_fwd {
         }
     }
 };
-
-#endif

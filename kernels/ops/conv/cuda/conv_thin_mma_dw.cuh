@@ -3,8 +3,7 @@
  * (lane / 4, lane % 4) multiplies channels 4g .. 4g + 3 of positions 4t .. 4t + 3. Shared memory stores x tap by tap,
  * with adjacent positions contiguous. Each value of x is stored twice, because two columns of taps read it. Taps are 48
  * positions apart in shared memory, so that 8 taps x 4 lanes have different banks. */
-#ifndef DG_CONV_THIN_MMA_DW_CUH
-#define DG_CONV_THIN_MMA_DW_CUH
+#pragma once
 
 #include "kernels/ops/conv/cuda/conv_thin_mma.cuh"
 #include "kernels/fused/fuse.cuh"
@@ -233,5 +232,3 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
     }
     sums.finish(shared, out, co0, a.Co);
 }
-
-#endif

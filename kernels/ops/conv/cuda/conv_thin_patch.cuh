@@ -1,7 +1,6 @@
 /* Patches for convolutions of images: 1 or 3 channels of x, 4x4, stride 2, pad 1. A pixel has fewer than 16 bytes, so
  * patches are loaded value by value. */
-#ifndef DG_CONV_THIN_CUH
-#define DG_CONV_THIN_CUH
+#pragma once
 
 #include "kernels/ops/conv/cuda/conv.cuh"
 
@@ -35,5 +34,3 @@ static __device__ __forceinline__ void dg_thin_patch(float *patch, const dg_conv
         patch[i] = (unsigned)row < (unsigned)a.H && (unsigned)at < (unsigned)(a.W * CI) ? x[row * a.W * CI + at] : 0.0f;
     }
 }
-
-#endif

@@ -4,8 +4,7 @@
  * An operand has the same innermost dimension in shared and global memory, so that every copy has 16 bytes. An operand
  * stored by rows has layout [BM][BK + 4]. A row has 20 words, so that reads of neighbouring rows have no bank
  * conflicts. An operand stored by columns has layout [BK][BM]. From it, a thread reads four adjacent values of m. */
-#ifndef DG_GEMM_CUH
-#define DG_GEMM_CUH
+#pragma once
 
 #include "kernels/ops/conv/cuda/conv.cuh"
 
@@ -136,5 +135,3 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
         cp_async_wait<0>();
     }
 };
-
-#endif

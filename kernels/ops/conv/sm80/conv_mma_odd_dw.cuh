@@ -4,8 +4,7 @@
  * Tile: 64 channels of y x 9 taps x 32 channels of x (K = 3), or 128 x 128 channels (K = 1).
  * Shared memory: 35 KB (K = 3) or 68 KB (K = 1).
  * Bound by: L2 and shared memory. */
-#ifndef DG_CONV_MMA_ODD_DW_CUH
-#define DG_CONV_MMA_ODD_DW_CUH
+#pragma once
 
 #include "kernels/ops/conv/cuda/conv_mma_dw_plain.cuh"
 #include "kernels/ops/conv/sm80/conv_mma_odd_job.cuh"
@@ -40,5 +39,3 @@ template <int K> struct dg_odd_dw_tile {
     static __device__ __forceinline__ int tap_of(int) { return K == 1 ? 0 : warp(); }
     static __device__ __forceinline__ int channel_of(int j) { return (K == 1 ? warp() % 4 * 32 : 0) + j * 8; }
 };
-
-#endif

@@ -8,8 +8,7 @@
  * Tile: 128 positions x 64 channels (K = 3), or 128 positions x 128 channels (K = 1).
  * Shared memory: 34 KB (K = 3) or 70 KB (K = 1).
  * Bound by: the L2 cache, because weights and values are fp32 in memory. */
-#ifndef DG_CONV_MMA_ODD_JOB_CUH
-#define DG_CONV_MMA_ODD_JOB_CUH
+#pragma once
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
@@ -270,5 +269,3 @@ template <class G> static void dg_odd_launch(const dg_conv_args *a, int split, f
                     (unsigned)split);
     KLAUNCH(dg_odd_kernel<G>, grid, dim3(G::NT), G::bytes, stream, *a, out, split);
 }
-
-#endif
