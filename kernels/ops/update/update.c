@@ -18,7 +18,7 @@ static inline real gradient(const piece *a, int i, real g, real p) { return i < 
 
 enum { SGD, MOMENTUM, ADAGRAD, ADADELTA };
 
-/* After inlining, `op` is a constant. Only its case may read m and v, which are NULL without such moments. */
+/* After inlining, `op` is a constant. Only its case may read the moments m and v. */
 INLINE int update(const int op, piece a)
 {
     real *restrict p = a.p, *restrict m = a.m, *restrict v = a.v;
@@ -69,8 +69,8 @@ static void sweep(const dg_update_args *a, rule *step)
         const int64_t left = a->n - at, decayed = a->decayed - at;
         piece one = all;
         one.p = (real *)a->p + at;
-        one.m = a->m ? (real *)a->m + at : NULL;
-        one.v = a->v ? (real *)a->v + at : NULL;
+        one.m = a->m ? (real *)a->m + at : one.p; // not read without such moments
+        one.v = a->v ? (real *)a->v + at : one.p;
         one.g = (const real *)a->g + at;
         one.n = left < DG_SWEEP_PIECE ? (int)left : DG_SWEEP_PIECE;
         one.decayed = decayed < 0 ? 0 : decayed < one.n ? (int)decayed : one.n;

@@ -48,6 +48,7 @@ void DG_CPU(dg_winograd_input)(const dg_winograd_image *im, int n, int y0, int x
 void DG_CPU(dg_winograd_inputs)(const job *j, const piece *p, real *V, int phase)
 {
     const grid g = dg_winograd_make_grid(j, phase);
+    if (g.tiles == 0) return;
     ptrdiff_t size = (ptrdiff_t)j->Hi * j->Wi * j->Ci, share = size / (g.tiles + 1);
     for (int t = p->first; t < p->first + p->count; t++, V += j->lda) {
         const real *image = j->in + t / g.tiles * size;
@@ -134,6 +135,7 @@ static void output_tile(const job *j, const grid *g, const real *M, int block, i
 void DG_CPU(dg_winograd_outputs)(const job *j, const piece *p, const real *M, int phase, int block)
 {
     const grid g = dg_winograd_make_grid(j, phase);
+    if (g.tiles == 0) return;
     for (int t = p->first; t < p->first + p->count; t++, M += j->NR) {
         int ty = t % g.tiles / g.x.tiles, tx = t % g.tiles % g.x.tiles;
         output_tile(j, &g, M, block, t / g.tiles, g.y.out_step * DG_TILE * ty + g.y.out_at,

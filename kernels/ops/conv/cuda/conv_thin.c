@@ -83,7 +83,8 @@ static void work_mma_dx(const dg_op *op, dg_work *w)
     w->blocks = a->N * dg_ceil_divf(a->Ho + 1, rows - 1);
     w->products = rows * groups * DG_THIN_MMA_COLS * taps * channels;
     w->loads = 4 * ((double)rows * a->Wo * a->Co + taps * a->Co);
-    w->shared = DG_THIN_MMA_BYTES(a->Ci, a->Co, rows);
+    const int64_t bytes = DG_THIN_MMA_BYTES(a->Ci, a->Co, rows);
+    w->shared = (double)bytes;
 }
 
 static void work(const dg_op *op, dg_work *w)
