@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "host/figure/images.h"
 #include "test.h"
@@ -95,6 +96,7 @@ static void sizes(void)
     close(terminal);
 }
 
+#if DG_FAILING
 static char *grid;
 static void nothing(void) { grid = NULL; }
 static dg_err draws(void)
@@ -107,6 +109,7 @@ static void is_drawn(dg_err e)
     DG_CHECK(e ? e == DG_DEVICE && *dg_message() && !grid : *grid == '\033');
     free(grid);
 }
+#endif
 
 int main(void)
 {
@@ -115,6 +118,8 @@ int main(void)
     blocks(1);
     grids();
     sizes();
-    if (DG_FAILING) DG_CHECK(each_call("grid", nothing, draws, is_drawn) > 2);
+#if DG_FAILING
+    DG_CHECK(each_call("grid", nothing, draws, is_drawn) > 2);
+#endif
     return dg_test_report();
 }
