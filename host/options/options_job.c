@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "host/net/gan.h"
 #include "host/options/option_table.h"
@@ -226,6 +227,7 @@ dg_err dg_options_model(dg_options *o, const char *name)
     if (!m) return dg_fail(DG_DEVICE, "out of memory");
     dg_err e = dg_model_read(name, m);
     if (!e) e = take_model(o, m);
+    else if (access(name, R_OK)) e = DG_OK; /* the command reports a model that is not there */
     free(m);
     return e;
 }
