@@ -97,6 +97,7 @@ says option-value '--ema 1' '0 to below 1'
 for list in blur color,color 'color,' ,color; do
     refuses 2 "bad-augment --augment $list" --data cats --augment "$list"
 done
+refuses 2 'option-value nonsense: unknown; allowed: none, small or paper' --data cats --preset nonsense
 sed 's/augment = cutout/augment = blur/' own.cfg > wrong.cfg
 refuses 2 'bad-augment augment = blur' --data cats --model wrong.cfg
 exits 0 data --synthesize shapes --classes 10 --count 40 --size 28 || finish
