@@ -246,8 +246,8 @@ endif
 # With sanitizers only the long tests of error paths: the others take minutes in code that the C tests cover.
 SEEDS := $(if $(SAN_FOLLOWS),,$(FUZZERS))
 check-all: $(PROGRAM) $(LIBRARY) $(TESTS) $(SEEDS) $(PRELOADS) ## every test, all flavours of the simulator
-	$(Q)$(RUN_TESTS) $(LONGEST) $(if $(SAN),$(HOSTILE_TESTS),$(if $(SAN_FOLLOWS),,scripts/walls scripts/calls) \
-	    $(filter-out $(if $(SAN_FOLLOWS),$(HOSTILE_TESTS)),$(LONG_TESTS))) $(SIM_PARTS) \
+	$(Q)$(RUN_TESTS) $(LONGEST) $(if $(SAN),$(HOSTILE_TESTS),$(if $(SAN_FOLLOWS),$(filter-out $(HOSTILE_TESTS), \
+	    $(LONG_TESTS)),scripts/walls scripts/calls $(LONG_TESTS))) $(SIM_PARTS) \
 	    $(TESTS) $(SEEDS) $(CLI_TESTS) $(GPU_PARTS)
 
 TORTURE = DCGAN=$(RUN) PRELOADS='$(RUN_PRELOADS)' python3 tests/torture/torture.py

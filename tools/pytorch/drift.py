@@ -2,7 +2,8 @@
 """How fast does fp32 drift away from double, here and in PyTorch? Both run the same steps from the same weights.
 
     tools/pytorch/drift.py --images DIR [--model models/dcgan32.cfg] [--seeds 32] [--steps 50] [--batch 16]
-                     [--conv auto] [--keep DIR] [--device cpu] [--torch-device cpu|cuda] [--precision fp32] [--out FILE.md]
+                     [--conv auto] [--keep DIR] [--device cpu] [--torch-device cpu|cuda] [--precision fp32]
+                     [--out FILE.md]
 
 For each seed PyTorch makes two oracles (make_oracle.py), in float64 and in float32, and `dcgan replay` runs the
 same steps in fp32. The drift of a step is the largest |fp32 - fp64| / |fp64| of the three losses up to that step.

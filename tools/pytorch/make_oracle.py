@@ -18,9 +18,9 @@ fakes, Adam on G. Weights are drawn as float32. Images are used in index order; 
 --r1 and --r2 add gradient penalties by double backward, of the images that D sees; they need a D without batch norm.
 --schedule is the length of dcgan's --schedule cosine; the other options of that line are those of dcgan.
 --loss and --augment are the options of dcgan: other losses, and DiffAugment with dcgan's random numbers of seed 1.
-Spectral norm of D is torch.nn.utils.spectral_norm's. It iterates once per step, in the pass over the real images; in the others D is in eval mode, which uses the present u and v with
-the weights of that time. A relativistic loss of G reads the real images once more, in a pass that does not change
-running statistics.
+Spectral norm of D is torch.nn.utils.spectral_norm's. It iterates once per step, in the pass over the real images; in
+the others D is in eval mode, which uses the present u and v with the weights of that time. A relativistic loss of G
+reads the real images once more, in a pass that does not change running statistics.
 With --dtype float32, --arithmetic bf16 and fp16 are PyTorch's own ways of losing digits: autocast to bfloat16, and to
 float16 with a GradScaler of one scale. plain has none of them.
 

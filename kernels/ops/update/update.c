@@ -69,7 +69,7 @@ static void sweep(const dg_update_args *a, rule *step)
         const int64_t left = a->n - at, decayed = a->decayed - at;
         piece one = all;
         one.p = (real *)a->p + at;
-        one.m = a->m ? (real *)a->m + at : one.p; // not read without such moments
+        one.m = a->m ? (real *)a->m + at : one.p; /* without a moment, not read */
         one.v = a->v ? (real *)a->v + at : one.p;
         one.g = (const real *)a->g + at;
         one.n = left < DG_SWEEP_PIECE ? (int)left : DG_SWEEP_PIECE;
