@@ -64,9 +64,9 @@ static void put_weight(dg_pb *graph, const dg_st_tensor *t)
     dg_pb_text(&m, TENSOR_NAME, t->name);
     dg_pb_length(&m, TENSOR_RAW, t->bytes);
     dg_pb_length(graph, GRAPH_WEIGHT, m.bytes + t->bytes);
-    dg_pb_append(graph, m.data, m.bytes);
-    graph->failed |= m.failed;
-    free(m.data);
+    dg_pb_append(graph, m.text, m.bytes);
+    graph->exhausted |= m.exhausted;
+    free(m.text);
 }
 
 static void put_model(dg_pb *m, const dg_st_meta *meta, int metas)
@@ -91,7 +91,7 @@ static dg_err write_pieces(const dg_onnx *o, const char *path, const dg_st_tenso
                            dg_pb *between, dg_chunk *piece)
 {
     size_t graph = 0, all = 0;
-    bool failed = model->failed;
+    bool failed = model->exhausted;
     for (int i = 0; i <= weights; i++) {
         dg_pb *b = &between[i];
         if (i == 0) {
@@ -101,15 +101,15 @@ static dg_err write_pieces(const dg_onnx *o, const char *path, const dg_st_tenso
             put_value(b, GRAPH_OUT, &o->out);
         }
         if (i < weights) put_weight(b, &weight[i]);
-        failed |= b->failed;
-        piece[2 * i + 1] = (dg_chunk){b->data, b->bytes};
+        failed |= b->exhausted;
+        piece[2 * i + 1] = (dg_chunk){b->text, b->bytes};
         if (i < weights) piece[2 * i + 2] = (dg_chunk){weight[i].data, weight[i].bytes};
         graph += b->bytes + (i < weights ? weight[i].bytes : 0);
     }
     dg_pb_length(model, MODEL_GRAPH, graph);
-    piece[0] = (dg_chunk){model->data, model->bytes};
+    piece[0] = (dg_chunk){model->text, model->bytes};
     all = graph + model->bytes;
-    if (failed || model->failed) return dg_fail(DG_DEVICE, "%s: out of memory", path);
+    if (failed || model->exhausted) return dg_fail(DG_DEVICE, "%s: out of memory", path);
     if (all > INT32_MAX)
         return dg_fail(DG_USAGE, "%s: needs %.1f GB; the limit of an ONNX file is 2.1 GB", path, (double)all / 1e9);
     return dg_write_atomic(path, piece, 2 * weights + 2);
@@ -125,8 +125,8 @@ dg_err dg_onnx_write(const dg_onnx *o, const char *path, const dg_st_tensor *wei
         put_model(&model, meta, metas);
         e = write_pieces(o, path, weight, weights, &model, between, piece);
     }
-    for (int i = 0; between && i <= weights; i++) free(between[i].data);
-    free(model.data);
+    for (int i = 0; between && i <= weights; i++) free(between[i].text);
+    free(model.text);
     free(between);
     free(piece);
     return e;

@@ -5,19 +5,7 @@
 
 void dg_pb_append(dg_pb *m, const void *data, size_t bytes)
 {
-    if (m->failed) return;
-    if (m->room - m->bytes < bytes) {
-        const size_t room = 2 * m->room + bytes + 64;
-        unsigned char *grown = realloc(m->data, room);
-        if (!grown) {
-            m->failed = true;
-            return;
-        }
-        m->data = grown;
-        m->room = room;
-    }
-    if (bytes) memcpy(m->data + m->bytes, data, bytes);
-    m->bytes += bytes;
+    if (bytes && !m->exhausted) dg_memory_append(m, data, bytes);
 }
 
 void dg_pb_little(dg_pb *m, uint64_t v, int bytes)
@@ -77,8 +65,8 @@ void dg_pb_double(dg_pb *m, int field, double v)
 
 void dg_pb_put(dg_pb *m, int field, dg_pb *part)
 {
-    dg_pb_bytes(m, field, part->data, part->bytes);
-    m->failed |= part->failed;
-    free(part->data);
+    dg_pb_bytes(m, field, part->text, part->bytes);
+    m->exhausted |= part->exhausted;
+    free(part->text);
     *part = (dg_pb){0};
 }

@@ -1,19 +1,16 @@
 /* Encodes Protocol Buffers messages in memory (https://protobuf.dev/programming-guides/encoding), for ONNX files and
- * TensorBoard events. After a failed allocation, a message is marked as `failed` and ignores further fields. */
+ * TensorBoard events. After a failed allocation, a message is marked as `exhausted` and ignores further fields. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/memory_file.h"
+
 enum { DG_PB_VARINT = 0, DG_PB_FIXED64 = 1, DG_PB_BYTES = 2, DG_PB_FIXED32 = 5 };
 
-/* Initialise with zeros, and free data after use. */
-typedef struct {
-    unsigned char *data;
-    size_t bytes, room;
-    bool failed;
-} dg_pb;
+/* A message. Initialise with zeros, and free `text` after use. */
+typedef dg_memory_file dg_pb;
 
 void dg_pb_append(dg_pb *m, const void *data, size_t bytes); /* without a field header */
 void dg_pb_little(dg_pb *m, uint64_t v, int bytes);          /* without a field header */

@@ -65,11 +65,11 @@ static dg_err make_record(const char *path, uint64_t step, int field, const void
     if (step) dg_pb_number(&event, STEP, step);
     dg_pb_bytes(&event, field, data, bytes);
     dg_pb_little(record, event.bytes, 8);
-    if (!record->failed) dg_pb_little(record, masked_crc(record->data, 8), 4);
-    dg_pb_append(record, event.data, event.bytes);
-    dg_pb_little(record, masked_crc(event.data, event.bytes), 4);
-    const bool failed = event.failed || record->failed;
-    free(event.data);
+    if (!record->exhausted) dg_pb_little(record, masked_crc(record->text, 8), 4);
+    dg_pb_append(record, event.text, event.bytes);
+    dg_pb_little(record, masked_crc(event.text, event.bytes), 4);
+    const bool failed = event.exhausted || record->exhausted;
+    free(event.text);
     return failed ? dg_fail(DG_DEVICE, "%s: out of memory", path) : DG_OK;
 }
 
@@ -146,8 +146,8 @@ static dg_err begin_file(const dg_directory *dir, const char *path)
     static const char version[] = "brain.Event:2";
     dg_pb record = {0};
     dg_err e = make_record(path, 0, FILE_VERSION, version, strlen(version), &record);
-    if (!e) e = dg_write_atomic_in(dir, path, &(dg_chunk){record.data, record.bytes}, 1);
-    free(record.data);
+    if (!e) e = dg_write_atomic_in(dir, path, &(dg_chunk){record.text, record.bytes}, 1);
+    free(record.text);
     return e;
 }
 
@@ -192,18 +192,18 @@ dg_err dg_tfevents_open(const dg_directory *dir, const char *path, uint64_t last
     return e;
 }
 
-/* Frees the data of summary. */
+/* Frees the text of summary. */
 static dg_err append(dg_tfevents *t, uint64_t step, dg_pb *summary, bool now)
 {
     dg_pb record = {0};
-    dg_err e = summary->failed ? dg_fail(DG_DEVICE, "%s: out of memory", t->file.path)
-                               : make_record(t->file.path, step, SUMMARY, summary->data, summary->bytes, &record);
-    free(summary->data);
+    dg_err e = summary->exhausted ? dg_fail(DG_DEVICE, "%s: out of memory", t->file.path)
+                                  : make_record(t->file.path, step, SUMMARY, summary->text, summary->bytes, &record);
+    free(summary->text);
     pthread_mutex_lock(&t->lock);
-    if (!e) e = dg_append(&t->file, record.data, record.bytes);
+    if (!e) e = dg_append(&t->file, record.text, record.bytes);
     if (!e && (now || t->file.buffer.bytes > FLUSH_BYTES)) e = dg_append_flush(&t->file);
     pthread_mutex_unlock(&t->lock);
-    free(record.data);
+    free(record.text);
     return e;
 }
 
