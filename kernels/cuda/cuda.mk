@@ -49,8 +49,10 @@ CUDA_GENCODE := $(call gencode,$(CUDA_LIST))
 WGMMA_HERE   := $(and $(CUDA_WIDE),$(filter 90,$(CUDA_LIST)))
 GENCODE_sm75  := $(if $(filter 75,$(CUDA_LIST)),$(call sass,75) $(if $(KEEP_PTX),$(call ptx_code,75)))
 GENCODE_sm80  := $(if $(filter-out 75,$(CUDA_PTX)),$(call gencode,$(filter-out 75,$(CUDA_LIST))))
-GENCODE_sm80not90 := $(if $(filter-out 75 90,$(CUDA_LIST)),$(if $(WGMMA_HERE), \
-                     $(call gencode,$(filter-out 75 90,$(CUDA_LIST))),$(GENCODE_sm80)))
+# Where sm_90 is compiled for, its PTX of sm80not90 is only for newer GPUs. A build for tests (KEEP_PTX=1) does without:
+# it gets the PTX of the oldest architecture, in which these kernels are empty.
+GENCODE_sm80not90 := $(if $(WGMMA_HERE),$(call sass,$(filter-out 75 90,$(CUDA_LIST))) \
+                     $(call ptx_code,$(if $(KEEP_PTX),$(firstword $(CUDA_OFFERS)),$(CUDA_PTX))),$(GENCODE_sm80))
 GENCODE_sm90a := $(if $(WGMMA_HERE),$(call sass,$(CUDA_WIDE)) \
                      $(if $(KEEP_PTX),$(call ptx_code,$(CUDA_WIDE))))
 GENCODE_test  := $(if $(WGMMA_HERE),$(call sass,$(patsubst 90,$(CUDA_WIDE),$(CUDA_LIST))) \
@@ -83,7 +85,9 @@ endef
 ifneq ($(and $(KEEP_PTX),$(filter $(CUDA_PTX),$(CUDA_LIST)),$(filter 1,$(words $(CUDA_LIST)))),)
 # KEEP_PTX=1, in a build for one architecture: keeps its PTX and ptxas's output where scripts/cuda-archs looks, so that
 # nothing is compiled twice; the PTX in the objects is uncompressed, for tests/ptx.mk.
-kept = $(BUILD)/archs/$(if $(filter sm90a,$(call folder,$<)),$(CUDA_WIDE),$(CUDA_PTX))/$*
+kept = $(BUILD)/archs/$(or $(KEPT_$(call folder,$<)),$(CUDA_PTX))/$*
+KEPT_sm90a     := $(CUDA_WIDE)
+KEPT_sm80not90 := $(if $(WGMMA_HERE),$(firstword $(CUDA_OFFERS)))
 $(BUILD)/kernels/%.cu.o: kernels/%.cu $(BUILD)/cuda.flags $(BUILD)/archs.flags
 	@mkdir -p $(@D) $(dir $(kept)) && rm -rf $(kept).keep && mkdir $(kept).keep
 	@echo "  NVCC  $<"
