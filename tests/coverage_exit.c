@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-void __gcov_dump(void); /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): gcc's name */
+void __gcov_dump(void);
 
 /* Undoes limits of a test that could prevent gcc's destructor from writing coverage counts: of the size of files, and
  * of the number of open files. */
@@ -20,7 +20,7 @@ __attribute__((destructor)) static void forget_limits(void)
     (void)setrlimit(RLIMIT_NOFILE, &l);
 }
 
-_Noreturn void _exit(int code) /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+_Noreturn void _exit(int code)
 {
     const char *fault = getenv("FAULT");
     forget_limits();

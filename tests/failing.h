@@ -20,7 +20,7 @@
 #include <time.h>
 
 #include "core/base/err.h"
-#include "preload/faults.c" /* NOLINT(bugprone-suspicious-include): this program needs all functions of faults.c */
+#include "preload/faults.c" /* this program needs all functions of faults.c */
 #include "test.h"
 
 /* Replaces the C library's nanosleep, so that retries do not wait. */

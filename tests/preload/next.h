@@ -15,7 +15,6 @@
     }
 
 /* DG_BEFORE_MAIN(f) makes f() run just before main(), after the initialisation of libraries. */
-/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the name is the C library's */
 #define DG_BEFORE_MAIN(f)                                                                                            \
     static int (*program_main)(int, char **, char **);                                                               \
     static int main_behind_it(int argc, char **argv, char **environment)                                             \
@@ -33,4 +32,3 @@
         program_main = main;                                                                                         \
         return real(main_behind_it, argc, argv, init, fini, ld_fini, stack);                                         \
     }
-/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */

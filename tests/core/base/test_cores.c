@@ -16,7 +16,7 @@ static int linux_cores(void) { return dg_cores(); }
 int elsewhere_cores(void);
 size_t elsewhere_memory(void);
 size_t elsewhere_swap(void);
-#include "core/base/cores.c" /* NOLINT(bugprone-suspicious-include): tests cores.c as compiled on other systems */
+#include "core/base/cores.c" /* as compiled on other systems */
 
 /* Returns the named value of /proc/meminfo in bytes. */
 static double meminfo(const char *name)

@@ -69,9 +69,8 @@ static void like(const char *name)
 static bool comma(void)
 {
     setenv("LOCPATH", temp_dir, 1);
-    const int made = system(temp_text("localedef -c -i de_DE -f UTF-8 %s > %s 2>&1", temp_path("de_DE.UTF-8"),
-                                      /* NOLINT(cert-env33-c): localedef belongs to the C library */
-                                      temp_path("localedef")));
+    const int made = system(
+        temp_text("localedef -c -i de_DE -f UTF-8 %s > %s 2>&1", temp_path("de_DE.UTF-8"), temp_path("localedef")));
     (void)made;
     return setlocale(LC_ALL, "de_DE.UTF-8") && localeconv()->decimal_point[0] == ',';
 }
