@@ -92,10 +92,11 @@ static void make(wgmma_warp &w, const wgmma_product &p, int rows)
 {
     static thread_local float a[16][16], b[16][MOST_COLUMNS], c[16][MOST_COLUMNS]; /* a[k][row] */
     const int columns = p.columns;
-    for (int k = 0; k < 16; k++)
-        for (int n = 0; n < columns; n++)
-            b[k][n] = p.b.transposed ? bf16(unit_of_b(p.b, n / 8 * 16 + k, columns), n % 8)
-                                     : bf16(unit_of_b(p.b, k / 8 * columns + n, columns), k % 8);
+    for (int u = 0; u < 2 * columns; u++) {
+        const auto *const unit = unit_of_b(p.b, u, columns);
+        for (int i = 0; i < 8; i++)
+            (p.b.transposed ? b[u % 16][u / 16 * 8 + i] : b[u / columns * 8 + i][u % columns]) = bf16(unit, i);
+    }
     for (int l = 0; l < 32; l++) {
         const int g = l / 4, t = l % 4;
         for (int i = 0; i < 4; i++)

@@ -43,9 +43,12 @@ static void set_order(int threads)
 #endif
 }
 
-/* ThreadSanitizer finds a race in any order of threads, so it needs only one configuration. */
-#ifdef __SANITIZE_THREAD__
+/* ThreadSanitizer finds a race in any order of threads, so it needs only one configuration. AddressSanitizer finds a
+ * wrong address in any order, too. */
+#if defined(__SANITIZE_THREAD__)
 static const int ORDERS = 2, SMALL_WAYS = 1;
+#elif defined(__SANITIZE_ADDRESS__)
+static const int ORDERS = 2, SMALL_WAYS = 2;
 #else
 static const int ORDERS = 7, SMALL_WAYS = 2;
 #endif

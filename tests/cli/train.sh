@@ -203,7 +203,7 @@ else
 fi
 
 # after some seconds the remaining time is printed
-begin --resume --out long --epochs 100000
+begin --resume --out long --epochs 100000 --threads 1
 for i in $(seq 300); do
     if grep -q '\[note-time-left\]' stopped; then break; fi
     sleep 0.1
