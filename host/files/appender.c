@@ -16,10 +16,11 @@ dg_err dg_append_flush(dg_appender *a)
     if (a->buffer.bytes == 0) return DG_OK;
     const off_t before = lseek(a->fd, 0, SEEK_END);
     for (size_t done = 0; done < a->buffer.bytes;) {
+        errno = EIO; /* if nothing is written without an error */
         const ssize_t n = write(a->fd, a->buffer.text + done, a->buffer.bytes - done);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) {
-            const int error = n < 0 ? errno : EIO;
+            const int error = errno;
             if (before >= 0 && ftruncate(a->fd, before)) errno = error; /* the next start of the run removes it */
             return dg_fail(DG_IO, "%s: cannot append: %s", a->path, strerror(error));
         }

@@ -34,6 +34,8 @@ for c in generate interpolate export; do
     refuses 4 'not-a-run cats' $c cats --out x
 done
 
+refuses 4 'no-checkpoint-yet young' eval young --data cats
+
 # other kinds of files are named
 names() # names FILE FORMAT [KEY]
 {

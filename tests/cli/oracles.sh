@@ -47,6 +47,7 @@ refuses 1 'replay-differs sample' replay "$dir/other.safetensors" --precision fp
 agrees "$dir/other.safetensors" --precision fp64 --tol 1e-3
 head -c -1 tests/golden/oracle16.safetensors > "$dir/other.safetensors"
 exits 4 replay "$dir/other.safetensors" --precision fp64 --tol 1e-9
+exits 2 replay
 for f in models/dcgan32.cfg no/such/file; do exits 4 replay $f --precision fp64; done
 # every loss and activation has a PyTorch reference
 for loss in $(losses); do

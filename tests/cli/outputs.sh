@@ -85,6 +85,8 @@ for out in - /dev/fd/1 /proc/self/fd/1 /dev/stdout; do
     "$program" report run --out $out -q | cmp -s - page.html
     fact $? "--out $out should write to a pipe"
 done
+exits 0 report run --out /dev/stderr -q
+same "$dir/.err" page.html
 exits 0 data cats --size 16 --sheet -
 stderr_has '64 usable'
 same "$dir/.out" sheet.png

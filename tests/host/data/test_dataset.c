@@ -282,6 +282,8 @@ static void rules(void)
     o.channels = 3;
     o.size = 0;
     fails(&o, DG_USAGE, "size 0");
+    o.size = 4097;
+    fails(&o, DG_USAGE, "size 4097");
     o.size = 8;
     o.least = 2;
     fails(&o, DG_DATA, "only 1 usable");

@@ -11,13 +11,13 @@
 #include <stdatomic.h>
 #include <sys/syscall.h>
 
-/* Makes the next `times` calls of openat() (opening) or read() fail for files with this name. With error 0, read()
- * returns 0, as at the end of a file. */
+/* Makes `times` calls of openat() (opening) or read() fail for files with this name, after `spared` calls of read().
+ * With error 0, read() returns 0, as at the end of a file. */
 static struct {
     const char *name; /* file name, "*.png" for all images, or NULL */
     bool opening;
     int error;
-    atomic_int times;
+    atomic_int times, spared;
 } fault;
 static atomic_int failed, pauses;
 static const char *unlisted; /* folder whose readdir() fails after its first entries, or NULL */
@@ -29,6 +29,7 @@ static bool now(const char *name, bool opening)
     base = base ? base + 1 : name;
     if (!fault.name || fault.opening != opening) return false;
     if (!strcmp(fault.name, "*.png") ? !strstr(base, ".png") : strcmp(fault.name, base) != 0) return false;
+    if (!opening && atomic_fetch_sub(&fault.spared, 1) > 0) return false;
     if (atomic_fetch_sub(&fault.times, 1) <= 0) return false;
     atomic_fetch_add(&failed, 1);
     errno = fault.error;
@@ -81,7 +82,7 @@ static void fail(const char *name, bool opening, int error, int times)
     fault.name = name;
     fault.opening = opening;
     fault.error = error;
-    atomic_store(&fault.times, times);
+    atomic_store(&fault.times, times), atomic_store(&fault.spared, 0);
     atomic_store(&failed, 0), atomic_store(&pauses, 0);
 }
 
@@ -189,6 +190,23 @@ static void for_good(void)
         DG_REFUSED(load(&o, &d), DG_DATA, "71 of 71 images cannot be read");
         DG_CHECKF(says("71 unreadable files") && says("00.png: "), "warning");
         DG_CHECKF(atomic_load(&pauses) <= 3 * 34, "%d pauses", atomic_load(&pauses));
+    }
+}
+
+/* A cache that cannot be read is written again: its header, lists and pixels are read by one call each. */
+static void unread_cache(void)
+{
+    static const char *const words[] = {"cut off", "cannot be read", "cannot be read", ""};
+    dg_dataset d;
+    const dg_dataset_options o = cached();
+    DG_CHECK(!load(&o, &d));
+    dg_dataset_free(&d);
+    for (int spared = 0; spared < 4; spared++) {
+        fail("cache", false, EIO, 1);
+        atomic_store(&fault.spared, spared);
+        DG_CHECKF(!load(&o, &d) && d.count == 21 && d.fingerprint == all_of_them, "%s", dg_message());
+        DG_CHECKF(says(words[spared]) && d.cached == !*words[spared], "%d calls before", spared);
+        dg_dataset_free(&d);
     }
 }
 
@@ -304,6 +322,7 @@ int main(void)
     dg_dataset_free(&d);
     for_a_moment();
     lost_folders();
+    unread_cache();
     for_good();
     end();
     return dg_test_report();

@@ -414,6 +414,35 @@ static void check_identity(const dg_model *m, const dg_job_options *o)
     machine_down(&x);
 }
 
+/* A GAN refuses networks that it cannot train, and names their layer. */
+static void refused_layers(void)
+{
+    static dg_model m;
+    static const struct {
+        const char *g, *d, *layer, *refused;
+    } row[] = {{"act = relu\nnorm = batch\n[G.2]\nkernel = 1\nfilters = 3\nact = tanh\n", "", "", NULL},
+               {"act = relu\n[G.2]\nop = conv\nkernel = 1\nnorm = spectral\nfilters = 3\nact = tanh\n", "", "[G.2]",
+                "norm = spectral: not supported in the generator"},
+               {"norm = batch\nact = relu\n", "", "[G.1]", "needs norm = none"},
+               {"act = relu\n", "", "[G.1]", "act = tanh or none"},
+               {"act = relu\n[G.2]\nfilters = 3\nkernel = 3\npad = 0\nact = tanh\n", "", "[G.2]", "needs 8 x 8 x 3"},
+               {"act = none\n", "norm = spectral\n", "", NULL},
+               {"act = none\n", "norm = batch\n", "[D.1]", "norm = none or spectral"},
+               {"act = none\n", "act = leaky\n", "[D.1]", "act = none"},
+               {"act = none\n", "[D.2]\nop = dense\nfilters = 2\n", "[D.2]", "the discriminator needs 1 x 1 x 1"}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        DG_WORKS(dg_model_parse(temp_text("[model]\nname = r\nsize = 8\n[G.1]\nop = conv_transpose\nfilters = 3\n"
+                                          "kernel = 8\npad = 0\n%s[D.1]\nop = dense\nfilters = 1\n%s",
+                                          row[i].g, row[i].d),
+                                "r.cfg", &m));
+        const dg_err e = dg_gan_recipe.check(&m, &training);
+        DG_CHECKF(e == (row[i].refused ? DG_USAGE : DG_OK), "row %zu: %s", i, dg_message());
+        if (row[i].refused)
+            DG_CHECKF(strstr(dg_message(), row[i].layer) && strstr(dg_message(), row[i].refused), "row %zu: %s", i,
+                      dg_message());
+    }
+}
+
 static void penalised_layers(void)
 {
     static dg_model m;
@@ -460,6 +489,7 @@ int main(void)
     directions();
     starts();
     penalties();
+    refused_layers();
     penalised_layers();
     averages();
     statistics();
