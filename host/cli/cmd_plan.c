@@ -69,7 +69,7 @@ static dg_err print_time(const dg_options *o, const dg_job *job, const dg_datase
     dg_batch_table t = {.rows = 0};
     dg_batch_bench b = {.o = &one, .model = &job->model, .backend = job->backend, .data = d};
     one.min_batch = one.max_batch = o->batch;
-    one.seconds = 0;
+    one.seconds = 0.5;
     const dg_err e = dg_batch_find(&b, DG_RULE_SWEEP, &t);
     const double ms = t.row->median;
     if (!e)
