@@ -106,8 +106,6 @@ static dg_err run(const dg_options *opt, const dg_oracle *o, report *r)
 
 int dg_cmd_replay(const dg_options *opt)
 {
-    if (opt->operands != 1)
-        return (int)dg_fail(DG_USAGE, "replay: needs one FILE, a PyTorch run recorded by tools/pytorch/make_oracle.py");
     dg_oracle o = {0};
     dg_memory_file m = {0}; /* buffers the JSON output, which is printed only after success */
     report r = {.tol = opt->tol > 0 ? opt->tol : INFINITY, .json = opt->json ? dg_memory_open(&m) : NULL};

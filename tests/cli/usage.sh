@@ -89,6 +89,9 @@ for o in beta1 beta2 rho momentum smoothing; do
 done
 refuses 2 'zero-in-fp32 --decay 1e-60' --data "$dir" --optimizer sgd --decay 1e-60
 refuses 2 no-images-given --epochs 3
+refuses 2 bad-fuse plan dcgan32 --fuse nothing
+refuses 2 preview-without-augment data --synthesize "$dir/new" --augment color --aug-preview "$dir/seen.png"
+exits 2 data "$dir" --augment nothing --aug-preview "$dir/seen.png"
 refuses 2 'value-missing --data DIR' --data
 mkdir "$dir/cats"
 refuses 2 "folder-as-command --data $dir/cats" "$dir/cats"

@@ -41,6 +41,7 @@ static const char *const lines[] = {
     "data cifar10 --size 32 --json",
     "data cifar100 --size 16 --json",
     "data in.zip --size 8 --json",
+    "data one --size 8 --test 0.5 --json",
     "data --synthesize out --count 2 --size 16",
     "data cats --size 16 --augment color --aug-preview out",
     "replay oracle --steps 1 --json",
@@ -183,10 +184,11 @@ static void try(const char *line)
 
 static void save_datasets(void)
 {
-    static const char *const folders[] = {"in",      "in/a",  "in/b",    "other",   "other/a",
-                                          "other/b", "mnist", "cifar10", "cifar100"};
+    static const char *const folders[] = {"one",     "one/a",   "in",    "in/a",    "in/b",    "other",
+                                          "other/a", "other/b", "mnist", "cifar10", "cifar100"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) mkdir(folders[i], 0777);
     snprintf(root, sizeof root, ".");
+    save("one/a/1.png", png_noise(9, 7, 1));
     save("in/a/1.png", png_noise(9, 7, 1));
     save("in/a/2.jpg", jpeg_smooth(11, 13, 2));
     save("in/a/3.png", png_noise(8, 8, 3));
