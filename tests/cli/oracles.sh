@@ -61,6 +61,8 @@ done
 # the settings are read from the file
 sed 's/"decay": *"0.001"/"decay":"0.002"/' tests/oracles/sgd-overlap.safetensors > "$dir/other.safetensors"
 refuses 1 replay-differs replay "$dir/other.safetensors" --precision fp64 --tol 1e-9
+exits 1 replay "$dir/other.safetensors" --precision fp64 --tol 1e-9 --json
+prints '"ok": false' '"loss_file": ['
 # for a GAN, also its loss and augmentation
 gan=tests/golden/gan-ralsgan-augment.safetensors
 sed 's/"loss":"lsgan"/"loss":"hinge"/' tests/golden/gan-lsgan.safetensors > "$dir/other.safetensors"
@@ -80,6 +82,9 @@ for o in schedule:90:80 lr_end:5e-05:6e-05 beta2_end:0.9:0.8 r1_end:1.0:1.1 r2_e
         > "$dir/other.safetensors"
     refuses 1 replay-differs replay "$dir/other.safetensors" --precision fp64 --tol 1e-9
 done
+# versions that are not recorded
+sed 's/"torch":/"torcx":/; s/"dtype":/"dtypx":/' tests/oracles/residual.safetensors > "$dir/other.safetensors"
+shows 'PyTorch ?, ?, 2 of' replay "$dir/other.safetensors" --steps 2
 head -c 200 tests/oracles/residual.safetensors > "$dir/cut.safetensors"
 exits 4 replay "$dir/cut.safetensors"
 sed 's/op = mean_pool/op = mean_poop/' tests/oracles/residual.safetensors > "$dir/wrong.safetensors"
