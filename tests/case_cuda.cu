@@ -44,7 +44,7 @@ static void set_order(int threads)
 }
 
 /* ThreadSanitizer finds a race in any order of threads, so it needs only one configuration. AddressSanitizer finds a
- * wrong address in any order and block size, so it needs three. */
+ * wrong address in any order and block size, so it needs three ways. */
 #if defined(__SANITIZE_THREAD__)
 enum { ORDERS = 2, SMALL_WAYS = 1, MOST_WAYS = 1 };
 #elif defined(__SANITIZE_ADDRESS__)

@@ -414,6 +414,17 @@ static void check_identity(const dg_model *m, const dg_job_options *o)
     machine_down(&x);
 }
 
+/* Checks a model text for training with these options. With `refused`, the model must be refused with these words and
+ * the name of the layer. Returns true if the model is accepted. */
+static bool accepts(dg_model *m, const char *text, const dg_job_options *o, const char *layer, const char *refused)
+{
+    DG_WORKS(dg_model_parse(text, "d.cfg", m));
+    const dg_err e = dg_gan_recipe.check(m, o);
+    DG_CHECKF(e == (refused ? DG_USAGE : DG_OK), "%s%s", text, dg_message());
+    if (refused) DG_CHECKF(strstr(dg_message(), layer) && strstr(dg_message(), refused), "%s%s", text, dg_message());
+    return !e;
+}
+
 /* A GAN refuses networks that it cannot train, and names their layer. */
 static void refused_layers(void)
 {
@@ -430,17 +441,12 @@ static void refused_layers(void)
                {"act = none\n", "norm = batch\n", "[D.1]", "norm = none or spectral"},
                {"act = none\n", "act = leaky\n", "[D.1]", "act = none"},
                {"act = none\n", "[D.2]\nop = dense\nfilters = 2\n", "[D.2]", "the discriminator needs 1 x 1 x 1"}};
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        DG_WORKS(dg_model_parse(temp_text("[model]\nname = r\nsize = 8\n[G.1]\nop = conv_transpose\nfilters = 3\n"
-                                          "kernel = 8\npad = 0\n%s[D.1]\nop = dense\nfilters = 1\n%s",
-                                          row[i].g, row[i].d),
-                                "r.cfg", &m));
-        const dg_err e = dg_gan_recipe.check(&m, &training);
-        DG_CHECKF(e == (row[i].refused ? DG_USAGE : DG_OK), "row %zu: %s", i, dg_message());
-        if (row[i].refused)
-            DG_CHECKF(strstr(dg_message(), row[i].layer) && strstr(dg_message(), row[i].refused), "row %zu: %s", i,
-                      dg_message());
-    }
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        accepts(&m,
+                temp_text("[model]\nname = d\nsize = 8\n[G.1]\nop = conv_transpose\nfilters = 3\nkernel = 8\n"
+                          "pad = 0\n%s[D.1]\nop = dense\nfilters = 1\n%s",
+                          row[i].g, row[i].d),
+                &training, row[i].layer, row[i].refused);
 }
 
 static void penalised_layers(void)
@@ -464,15 +470,9 @@ static void penalised_layers(void)
                {"[D.2]\nfilters = 4\nkernel = 3\nact = tanh\n", "act = tanh: not supported"}};
     dg_job_options o = training;
     o.r1 = 1;
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        DG_WORKS(dg_model_parse(temp_text("%s%s%s", head, row[i].layer, end), "d.cfg", &m));
-        const dg_err e = dg_gan_recipe.check(&m, &o);
-        DG_CHECKF(e == (row[i].refused ? DG_USAGE : DG_OK), "row %zu: %s", i, dg_message());
-        if (row[i].refused)
-            DG_CHECKF(strstr(dg_message(), "[D.2]") && strstr(dg_message(), row[i].refused), "%s", dg_message());
-        if (e) continue;
-        check_identity(&m, &o);
-    }
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        if (accepts(&m, temp_text("%s%s%s", head, row[i].layer, end), &o, "[D.2]", row[i].refused))
+            check_identity(&m, &o);
 }
 
 int main(void)
