@@ -25,7 +25,7 @@ enum {
     DG_STREAM_DROPOUT = 7, /* dropout: one value per element, step = layer << 40 | training step */
     DG_STREAM_SPLIT = 8,   /* choice of a class's images for the test split, step = class */
     /* order of the images in an evaluation: step = 0 for real images, 1 for samples. Fixed random numbers of metrics:
-     * seed = 0 and step >= 16 (host/judge/random_net.h). */
+     * seed = 0 and step = 16 ... 63 (host/judge/random_net.h). Subsets of KID: step >= 64 (host/judge/kid.c). */
     DG_STREAM_JUDGE = 9,
     DG_STREAM_AUGMENT = 10,   /* augmentation: three Philox blocks per image, step = order << 40 | training step */
     DG_STREAM_STATISTICS = 11 /* noise z for the batch norm statistics of averaged weights, step = batch index */
