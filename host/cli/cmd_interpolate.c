@@ -1,5 +1,7 @@
 /* `dcgan interpolate`: writes samples along great circles of latent space. The image strip.png has a row per pair of
- * consecutive seeds. The animation walk.gif is a loop over all seeds. With --walks, walk.gif is a grid of loops. */
+ * consecutive latents. The animation walk.gif is a loop over all latents. With --walks, walk.gif is a grid of loops.
+ * With
+ * --direction, a walk is a straight line along a principal direction, forward and back. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,6 +9,7 @@
 #include <string.h>
 
 #include "host/cli/commands.h"
+#include "host/cli/latents.h"
 #include "host/cli/outputs.h"
 #include "host/files/made.h"
 #include "host/infer/generator.h"
@@ -20,16 +23,18 @@ typedef struct {
     const dg_options *o;
     dg_generator *g;
     char dir[4096];
-    int walks, seeds, frames; /* number of paths in latent space, seeds per path, frames between two seeds */
+    dg_latents latents;
+    int sources;              /* number of latents that the user chose */
+    int walks, stops, frames; /* number of paths in latent space, latents per path, frames between two latents */
     size_t image;
-    float *z;        /* (walks * seeds, latent) */
-    uint8_t *pixels; /* (walks, seeds * frames, size, size, channels) */
+    float *z;        /* (walks * stops, inputs) */
+    uint8_t *pixels; /* (walks, stops * frames, size, size, channels) */
     dg_progress *progress;
 } job;
 
 /* Spherical interpolation (Shoemake 1985) keeps the length of normally distributed vectors. Linear interpolation
- * makes shorter vectors. */
-static void slerp(float *out, const float *a, const float *b, double t, int n)
+ * (`straight`) makes shorter vectors. */
+static void between(float *out, const float *a, const float *b, double t, bool straight, int n)
 {
     double aa = 0, bb = 0, ab = 0;
     for (int i = 0; i < n; i++) {
@@ -39,7 +44,7 @@ static void slerp(float *out, const float *a, const float *b, double t, int n)
     }
     double c = aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : 1, wa = 1 - t, wb = t;
     double angle = acos(c > 1 ? 1 : c < -1 ? -1 : c), s = sin(angle);
-    if (s > 1e-6) {
+    if (s > 1e-6 && !straight) {
         wa = sin((1 - t) * angle) / s;
         wb = sin(t * angle) / s;
     }
@@ -48,7 +53,7 @@ static void slerp(float *out, const float *a, const float *b, double t, int n)
 
 static dg_err make_frames(job *j)
 {
-    int latent = j->g->inputs, all = j->walks * j->seeds * j->frames;
+    int latent = j->g->inputs, all = j->walks * j->stops * j->frames;
     size_t width = (size_t)latent;
     float *z = malloc(DG_GENERATOR_CHUNK * width * sizeof *z);
     if (!z) return dg_fail(DG_DEVICE, "out of memory");
@@ -56,9 +61,10 @@ static dg_err make_frames(job *j)
     for (int first = 0; !e && first < all; first += DG_GENERATOR_CHUNK) {
         int here = all - first < DG_GENERATOR_CHUNK ? all - first : DG_GENERATOR_CHUNK;
         for (int i = 0; i < here; i++) {
-            int from = (first + i) / j->frames, walk = from / j->seeds, to = walk * j->seeds + (from + 1) % j->seeds;
+            int from = (first + i) / j->frames, walk = from / j->stops, to = walk * j->stops + (from + 1) % j->stops;
             double t = (double)((first + i) % j->frames) / j->frames;
-            slerp(z + (size_t)i * width, j->z + (size_t)from * width, j->z + (size_t)to * width, t, latent);
+            between(z + (size_t)i * width, j->z + (size_t)from * width, j->z + (size_t)to * width, t, j->latents.along,
+                    latent);
         }
         e = dg_generator_make(j->g, z, here, j->pixels + (size_t)first * j->image, "frame", (uint64_t)first);
         dg_progress_count(j->progress, "making frames", first + here, all);
@@ -70,13 +76,13 @@ static dg_err make_frames(job *j)
 static dg_err write_strip(const job *j)
 {
     const dg_model *m = &j->g->model;
-    int columns = j->frames + 1 < STRIP_COLUMNS ? j->frames + 1 : STRIP_COLUMNS, legs = j->seeds - 1,
+    int columns = j->frames + 1 < STRIP_COLUMNS ? j->frames + 1 : STRIP_COLUMNS, legs = j->stops - 1,
         rows = j->walks * legs;
     uint8_t *chosen = malloc((size_t)rows * (size_t)columns * j->image);
     if (!chosen) return dg_fail(DG_DEVICE, "out of memory");
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < columns; c++) {
-            int frame = (r / legs * j->seeds + r % legs) * j->frames + c * j->frames / (columns - 1);
+            int frame = (r / legs * j->stops + r % legs) * j->frames + c * j->frames / (columns - 1);
             memcpy(chosen + (size_t)(r * columns + c) * j->image, j->pixels + (size_t)frame * j->image, j->image);
         }
     dg_image im;
@@ -84,13 +90,12 @@ static dg_err write_strip(const job *j)
     free(chosen);
     if (!e) e = dg_enlarge(&im, dg_scale_of(j->o->scale, im.W, im.H));
     if (e) return e;
-    char path[PATH_SIZE], checkpoint[4096], seeds[48], run_seed[24];
+    char path[PATH_SIZE], checkpoint[4096], sources[4096], run_seed[24];
     dg_printable(checkpoint, sizeof checkpoint, j->o->operand[0]);
     snprintf(path, sizeof path, "%s/strip.png", j->dir);
-    snprintf(seeds, sizeof seeds, "%" PRIu64 "-%" PRIu64, j->o->seed_first,
-             j->o->seed_first + (uint64_t)(j->walks * j->seeds) - 1);
+    dg_latents_say(&j->latents, 0, j->sources, sources, sizeof sources);
     snprintf(run_seed, sizeof run_seed, "%" PRIu64, j->g->info.seed);
-    const dg_text text[] = {{"Software", dg_version}, {DG_ORIGIN, j->g->origin}, {"Pictures", seeds},
+    const dg_text text[] = {{"Software", dg_version}, {DG_ORIGIN, j->g->origin}, {"Pictures", sources},
                             {"Model", m->name},       {"Seed", run_seed},        {"Checkpoint", checkpoint}};
     e = dg_png_write(path, &im, text, (int)(sizeof text / sizeof text[0]));
     dg_image_free(&im);
@@ -100,7 +105,7 @@ static dg_err write_strip(const job *j)
 static dg_err make_frame(const job *j, int f, uint8_t *cells, dg_image *out)
 {
     const dg_model *m = &j->g->model;
-    const int each = j->seeds * j->frames, cols = (int)ceil(sqrt(j->walks)), rows = (j->walks + cols - 1) / cols;
+    const int each = j->stops * j->frames, cols = (int)ceil(sqrt(j->walks)), rows = (j->walks + cols - 1) / cols;
     for (int w = 0; w < j->walks; w++) {
         const uint8_t *from = j->pixels + (size_t)(w * each + f) * j->image;
         uint8_t *to = cells + (size_t)w * (size_t)m->size * (size_t)m->size * 3;
@@ -116,7 +121,7 @@ static dg_err make_frame(const job *j, int f, uint8_t *cells, dg_image *out)
 
 static dg_err write_gif(const job *j)
 {
-    const int all = j->seeds * j->frames;
+    const int all = j->stops * j->frames;
     char path[PATH_SIZE];
     uint8_t *frames = NULL, *cells = malloc((size_t)j->walks * (size_t)j->g->model.size * (size_t)j->g->model.size * 3);
     dg_image im = {0};
@@ -137,22 +142,39 @@ static dg_err write_gif(const job *j)
     return e;
 }
 
+/* Choose the latents of all walks. */
+static dg_err choose_latents(job *j)
+{
+    const dg_options *o = j->o;
+    const int seeds = (int)(o->seed_last - o->seed_first + 1);
+    dg_err e = dg_latents_open(o, j->g, seeds * o->walks, &j->latents);
+    if (e) return e;
+    j->sources = j->latents.count;
+    if (o->direction_first && (e = dg_latents_along_directions(&j->latents, j->g)) != DG_OK) return e;
+    if (j->latents.count < 2)
+        return dg_fail(DG_USAGE, DG_MSG("one-latent", "--read-z %s: has one latent, but an interpolation needs two"),
+                       o->read_z);
+    j->stops = o->direction_first ? 2 : j->latents.count / o->walks;
+    j->walks = j->latents.count / j->stops;
+    j->frames = o->steps_between;
+    return DG_OK;
+}
+
 static dg_err prepare(job *j)
 {
-    j->seeds = (int)(j->o->seed_last - j->o->seed_first + 1);
-    j->frames = j->o->steps_between;
     j->image = (size_t)j->g->model.size * (size_t)j->g->model.size * (size_t)j->g->model.channels;
-    j->walks = j->o->walks;
-    const size_t images = (size_t)j->walks * (size_t)j->seeds, all = images * (size_t)j->frames;
+    dg_err e = choose_latents(j);
+    if (e) return e;
+    const size_t images = (size_t)j->latents.count, all = images * (size_t)j->frames;
     if (all > gif_most / j->image)
         return dg_fail(DG_USAGE,
-                       "GIF: too large (%zu frames of %d x %d, at most %zu); use fewer --seeds, --frames or --walks",
+                       "GIF: too large (%zu frames of %d x %d, at most %zu); use fewer latents, --frames or --walks",
                        all, j->g->model.size, j->g->model.size, gif_most / j->image);
     j->z = malloc(images * (size_t)j->g->inputs * sizeof *j->z);
     j->pixels = malloc(all * j->image);
     if (!j->z || !j->pixels) return dg_fail(DG_DEVICE, "out of memory");
-    dg_generator_inputs(j->g, j->z, j->o->seed_first, (int)images);
-    const dg_err e = dg_results_directory(j->o, "interpolated", j->dir, sizeof j->dir);
+    dg_latents_get(&j->latents, 0, j->latents.count, j->z);
+    e = dg_results_directory(j->o, "interpolated", j->dir, sizeof j->dir);
     return e ? e : dg_outputs_check(j->dir, (const char *const[]){"strip.png", "walk.gif", NULL});
 }
 
@@ -171,6 +193,7 @@ int dg_cmd_interpolate(const dg_options *o)
     if (!e) e = write_gif(&j);
     if (!e) dg_say("%s/strip.png", j.dir);
     if (!e) dg_say("%s/walk.gif", j.dir);
+    dg_latents_close(&j.latents);
     free(j.z);
     free(j.pixels);
     dg_generator_close(j.g);

@@ -90,7 +90,9 @@ typedef struct {
 
     int count;                      /* number of images; for eval, 0 means all images */
     uint64_t seed_first, seed_last; /* generate without --seeds: 0 to count - 1 */
-    bool seeds_given;
+    uint64_t direction_first, direction_last; /* from 1; 0: no --direction */
+    char *read_z, *z;
+    double truncation;
     int steps_between;
     int walks, scale;
     char *gif;

@@ -1,6 +1,7 @@
 /* Checks the values of a command's options, and sets values that follow from other options. */
 #include "core/plan/fusions.h"
 #include "host/options/option_table.h"
+#include "host/infer/latents.h"
 #include "host/infer/open.h"
 #include "core/base/plural.h"
 #include "core/base/shell.h"
@@ -103,9 +104,28 @@ static dg_err finish_eval(dg_options *o)
     return e || !o->classifier ? e : dg_options_settle_run(&o->classifier, false);
 }
 
+/* Returns DG_USAGE if two of the options `names` (NULL-terminated) are given. */
+static dg_err only_one(const dg_options *o, const char *const *names)
+{
+    const char *first = NULL;
+    for (; *names; names++) {
+        if (!dg_option_given(o, *names)) continue;
+        if (first)
+            return dg_fail(DG_USAGE, DG_MSG("latents-twice", "--%s cannot be combined with --%s; give one of them"),
+                           first, *names);
+        first = *names;
+    }
+    return DG_OK;
+}
+
 static dg_err finish_generate(dg_options *o)
 {
-    if (o->seeds_given) {
+    dg_z_sum sum;
+    dg_err e = only_one(o, (const char *const[]){"read-z", "z", "seeds", NULL});
+    if (!e) e = only_one(o, (const char *const[]){"read-z", "z", "count", NULL});
+    if (!e && o->z) e = dg_context(dg_z_parse(o->z, &sum), "--z %s", o->z);
+    if (e) return e;
+    if (dg_option_given(o, "seeds")) {
         uint64_t n = o->seed_last - o->seed_first + 1;
         if (n > 1000000) return dg_fail(DG_USAGE, "--seeds: too many images; at most 1000000");
         if (o->count && (uint64_t)o->count != n)
@@ -123,12 +143,17 @@ static dg_err finish_generate(dg_options *o)
 
 static dg_err finish_interpolate(dg_options *o)
 {
-    if (!o->seeds_given) {
+    const dg_err e = only_one(o, (const char *const[]){"read-z", "seeds", NULL});
+    if (e) return e;
+    if (o->walks > 1 && (o->read_z || o->direction_first))
+        return only_one(o, (const char *const[]){o->read_z ? "read-z" : "direction", "walks", NULL});
+    if (!dg_option_given(o, "seeds")) {
         o->seed_first = 1;
-        o->seed_last = 5;
+        o->seed_last = o->direction_first ? 1 : 5;
     }
     uint64_t n = o->seed_last - o->seed_first + 1;
-    if (n < 2) return dg_fail(DG_USAGE, "--seeds: an interpolation needs at least two, for example 1-5");
+    if (n < 2 && !o->direction_first)
+        return dg_fail(DG_USAGE, "--seeds: an interpolation needs at least two, for example 1-5");
     if (n > 1000) return dg_fail(DG_USAGE, "--seeds: too many for an interpolation; at most 1000");
     return DG_OK;
 }

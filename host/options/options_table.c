@@ -293,6 +293,21 @@ const dg_option dg_option_table[] = {
     {"write-z", 0, "FILE", DG_OPT_TEXT, AT(write_z), NO_RANGE, NULL, NULL, SAMPLES, G, OUTPUT,
      "file for the latent vectors, for PyTorch and ONNX",
      "FILE is a safetensors file with the tensor z of shape (N, latent, 1, 1)."},
+    {"read-z", 0, "FILE", DG_OPT_TEXT, AT(read_z), NO_RANGE, NULL, NULL, SAMPLES, G | I, ARGV,
+     "file with the latent vectors, instead of seeds",
+     "FILE is a safetensors file with the tensor z of shape (N, latent, 1, 1) or (N, latent), for example from "
+     "--write-z."},
+    {"z", 0, "SUM", DG_OPT_TEXT, AT(z), NO_RANGE, NULL, NULL, SAMPLES, G, ARGV,
+     "latent vector as a sum over seeds, for example \"7 + 0.5*(3 - 12)\"",
+     "A whole number is the latent vector of this seed, unless it multiplies or divides a latent vector. A sum of "
+     "several seeds is scaled to the norm of a normally distributed vector."},
+    {"truncation", 0, "X", DG_OPT_REAL, AT(truncation), 0, 1, "1", NULL, SAMPLES, G | I, ABOVE,
+     "factor of the latent vectors; below 1: less varied images",
+     "The latent vectors of seeds, of --z and of --read-z are multiplied by X."},
+    {"direction", 0, "A-B", DG_OPT_SEEDS, AT(direction_first), 1, 4096, NULL, NULL, SAMPLES, I, ARGV,
+     "interpolate along principal directions A to B, from seed 1",
+     "The principal directions are the latent directions that change the output of the generator's first layer most, "
+     "in decreasing order. The strip has a row per seed and direction."},
     {"frames", 0, "N", DG_OPT_INT, AT(steps_between), 1, 1000, "16", NULL, SAMPLES, I, 0,
      "number of frames between two images of a walk",
      "The GIF of an interpolation has every frame; the strip has only some frames."},
@@ -417,10 +432,12 @@ const dg_command_info dg_commands[DG_CMDS] = {
         "For a run directory, the command generate uses the newest checkpoint of the run. The command generate writes "
         "one PNG file per seed, and a grid of all images.",
         {"dcgan generate samples/cats-dcgan64-paper -n 64 --out images/ :: write 64 images and a grid",
-         "dcgan generate run/checkpoint-0200.safetensors --seeds 7-9 --out images/ :: images of seeds 7 to 9"}},
+         "dcgan generate run/checkpoint-0200.safetensors --seeds 7-9 --out images/ :: images of seeds 7 to 9",
+         "dcgan generate run --z \"7 + 0.5*(3 - 12)\" --out images/ :: latent arithmetic over seeds"}},
     [DG_CMD_INTERPOLATE] = {"interpolate", "RUN|CHECKPOINT", 1, 1, "interpolate between samples: a strip and a GIF",
         "The latent vectors between two seeds follow a great circle.",
-        {"dcgan interpolate samples/cats-dcgan64-paper --seeds 1-5 --out walk/"}},
+        {"dcgan interpolate samples/cats-dcgan64-paper --seeds 1-5 --out walk/",
+         "dcgan interpolate samples/cats-dcgan64-paper --direction 1-6 :: a strip per principal direction"}},
     [DG_CMD_CLASSIFY] = {"classify", "RUN|CHECKPOINT IMAGES...", 2, 1000, "classify images with a trained classifier",
         "For each image, the command classify prints the path, the most likely class and the probability of this "
         "class.",

@@ -72,8 +72,8 @@ void dg_option_range(const dg_option *t, char *out, size_t size)
         out[at] = 0;
         break;
     }
+    case DG_OPT_SEEDS: snprintf(out, size, "%.0f to %.0f", t->min, t->max); break;
     case DG_OPT_TEXT:
-    case DG_OPT_SEEDS:
     case DG_OPT_RESUME: break;
     }
 }
@@ -169,12 +169,11 @@ static dg_err set_seeds(dg_options *o, const dg_option *t, const char *value, co
     if (!read_u64(value, dash ? dash : end, &n[0]) || (dash && !read_u64(dash + 1, end, &n[1])))
         return dg_fail(DG_USAGE, "%s: not of the form A-B, for example 1-16", where);
     if (!dash) n[1] = n[0];
-    if (n[1] < n[0]) return dg_fail(DG_USAGE, "%s: the first seed is larger than the last", where);
-    if ((double)n[1] > t->max) return dg_fail(DG_USAGE, "%s: seeds go up to %.0f", where, t->max);
+    if (n[1] < n[0]) return dg_fail(DG_USAGE, "%s: the first number is larger than the last", where);
+    if ((double)n[0] < t->min || (double)n[1] > t->max) return wrong(t, where, "out of range");
     uint64_t *to = member(o, t);
     to[0] = n[0];
     to[1] = n[1];
-    o->seeds_given = true;
     return DG_OK;
 }
 

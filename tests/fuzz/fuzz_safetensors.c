@@ -7,6 +7,7 @@
 #include "host/checkpoint/checkpoint_layout.h"
 #include "host/files/replace.h"
 #include "host/files/safetensors_internal.h"
+#include "host/infer/latents.h"
 
 FUZZ_MUTATOR(fuzz_mutate_safetensors)
 
@@ -38,6 +39,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const char *format = dg_st_get(st, "format");
         if (kind == DG_MADE_CHECKPOINT && (!format || strcmp(format, DG_CHECKPOINT_FORMAT) != 0)) abort();
         for (int i = 0; i < dg_st_meta_count(st); i++) sum += (unsigned)strlen(dg_st_meta_at(st, i).value);
+        const dg_st_tensor *z = dg_z_tensor(st, "fuzz", 3);
+        if (z && z->bytes != (size_t)z->dim[0] * 3 * dg_type_bytes(z->type)) abort();
         if (dg_ck_derive(st, "fuzz", &model) == DG_OK) {
             sum += dg_ck_check(st, "fuzz", &model, true, DG_F32) == DG_OK;
             sum += dg_ck_check(st, "fuzz", &model, false, DG_F32) == DG_OK;

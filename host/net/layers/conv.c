@@ -5,7 +5,7 @@
 
 #include "host/net/layers/layers.h"
 
-static const double NORM_EPS = 1e-5, NORM_MOMENTUM = 0.1, SPECTRAL_EPS = 1e-12; /* PyTorch's defaults */
+static const double NORM_MOMENTUM = 0.1, SPECTRAL_EPS = 1e-12; /* PyTorch's defaults */
 
 enum { W, GAMMA, BETA, RUNNING_MEAN, RUNNING_VAR, U = W + 1, V };
 /* Indices into dg_layer_pass.saved. PRE: convolution's output; NORMAL: weights / sigma. */
@@ -164,14 +164,14 @@ static void norm_forward(dg_builder *b, const dg_pass *p, int i, dg_layer_pass *
     own->saved[RSTD] = dg_work_row(b, p->net, stats, "%s.norm.rstd%s", l->name, p->suffix);
     dg_op *op = dg_plan_add(b->plan, p->frozen ? DG_OP_norm_frozen : DG_OP_norm_stats, "%s.norm.stats%s", l->name,
                             p->suffix);
-    if (p->frozen) op->u.norm_frozen = (dg_norm_frozen_args){.C = l->filters, .eps = NORM_EPS};
+    if (p->frozen) op->u.norm_frozen = (dg_norm_frozen_args){.C = l->filters, .eps = DG_NORM_EPS};
     else
         op->u.norm_stats = (dg_norm_stats_args){.N = p->N,
                                                 .H = l->out.H,
                                                 .W = l->out.W,
                                                 .C = l->filters,
                                                 .groups = p->groups,
-                                                .eps = NORM_EPS,
+                                                .eps = DG_NORM_EPS,
                                                 .momentum = p->momentum ? *p->momentum : NORM_MOMENTUM};
     dg_bind_row(op, "mean", own->saved[MEAN]);
     dg_bind_row(op, "rstd", own->saved[RSTD]);
@@ -358,7 +358,7 @@ static void onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n)
     if (batch(l)) {
         node = dg_layer_node(o, l, n, "BatchNormalization", "norm");
         for (int k = GAMMA; k <= RUNNING_VAR; k++) dg_onnx_input(node, n->parameter[k]);
-        dg_onnx_real(node, "epsilon", NORM_EPS);
+        dg_onnx_real(node, "epsilon", DG_NORM_EPS);
     }
     dg_finish_onnx(o, l, n);
 }

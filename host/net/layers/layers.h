@@ -37,6 +37,8 @@ typedef enum {
     DG_KEY_REPEAT_FROM,
     DG_KEYS
 } dg_key_id;
+#define DG_NORM_EPS 1e-5 /* batch norm: added to the variance, as in PyTorch */
+
 #define DG_KEY(name) (1u << DG_KEY_##name)
 
 /* A tensor of a layer, stored in checkpoints. */

@@ -23,7 +23,10 @@ static const char *const lines[] = {
     "info run --json",
     "info net/checkpoint.safetensors",
     "generate run --count 3 --out out",
+    "generate run --read-z z --write-z out/z --out out",
+    "generate run --z 1+2 --out out",
     "interpolate run --seeds 1-2 --frames 2 --out out",
+    "interpolate run --direction 2 --frames 1 --out out",
     "classify net shapes --json",
     "export run --out out",
     "export run --onnx --out out",
@@ -222,6 +225,7 @@ int main(void)
         "--data cats --model tiny.cfg --batch 4 --epochs 1 --ema 0.9 --out run",
         "--data shapes --test 0.25 --model c.cfg --batch 4 --epochs 1 --out net",
         "export run --out generator",
+        "generate run --count 2 --write-z z --out samples",
         NULL,
     };
     if (!enter_directory("command-faults", "cpu")) return 1;
