@@ -127,7 +127,8 @@ static void print_classes(const dg_dataset *d)
         if (tests) printf("parts: %s\n", of);
         return;
     }
-    printf("classes: %d%s%s\n", d->classes, tests ? "; " : "", of);
+    printf("classes: %d%s%s%s%s\n", d->classes, d->labels ? " from " : "", d->labels ? d->labels : "",
+           tests ? "; " : "", of);
     for (int i = 0; i < d->classes; i++) {
         printf("  %7d", count_class(d, i, 0, d->train));
         if (tests) printf(" %7d", count_class(d, i, d->train, d->count));
@@ -222,6 +223,7 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
     cJSON_AddNumberToObject(j, "train", d->train);
     cJSON_AddNumberToObject(j, "test", d->count - d->train);
     dg_json_put(j, "classes", json_classes(d));
+    if (d->labels) cJSON_AddStringToObject(j, "labels", d->labels);
     if (d->unclassified) dg_json_put(j, "unclassified", text(d->unclassified));
     cJSON *kinds = cJSON_AddObjectToObject(j, "kinds");
     for (int i = 0; i < DG_KINDS; i++)

@@ -63,13 +63,15 @@ typedef struct {
     int32_t *label; /* class index of each image, or NULL without classes */
     int classes;
     char **class_name;
+    const char *labels; /* name of the label file in the dataset's folder, or NULL without such a file */
     char *unclassified; /* reason why folders or labels define no classes, or NULL without folders and labels */
 } dg_dataset;
 
 /* Load a folder of IDX files (MNIST), CIFAR .bin files or images, detected from its contents. A folder of images is
  * read recursively, in bytewise order of paths. If every image is below a subfolder, the direct subfolders are the
  * classes, in bytewise order. Direct subfolders train/ and test/, each with a folder per class, have the training
- * and test images. If test/ is missing, valid/ has the test images. */
+ * and test images. If test/ is missing, valid/ has the test images. The classes in a file labels.csv, or in a file
+ * dataset.json of the StyleGAN tools, replace class folders. */
 dg_err dg_dataset_load(const dg_dataset_options *o, dg_dataset *out);
 /* Like dg_dataset_load, but without calling dg_dataset_judge and without writing skipped.txt. */
 dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out);

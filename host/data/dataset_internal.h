@@ -74,6 +74,14 @@ bool dg_dataset_lists_skips(const dg_dataset_options *o, const dg_dataset *d);
 extern const char *const dg_test_names[];
 /* Set labels, training set and test set from the folders of the images, if there are folders. */
 dg_err dg_label_by_folder(const dg_dataset_options *o, dg_dataset *d);
+/* class: the class of each image. The folders train/ and test/ still have the training and test images if no image is
+ * outside of them. Classes that are numbers are sorted as numbers. */
+dg_err dg_label_by_names(const dg_dataset_options *o, dg_dataset *d, const char *const *class);
+/* Set the labels from labels.csv or dataset.json. *found is false if the folder has neither file. An invalid file sets
+ * d->unclassified. */
+dg_err dg_label_by_file(const dg_dataset_options *o, const dg_folder *folder, dg_dataset *d, bool *found);
+/* Store the reason why the dataset has no classes. */
+dg_err dg_dataset_unclassify(dg_dataset *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Mark `limit` of n images: the first image of each class, then the second image of each class, and so on. If label is
  * NULL, the first `limit` images are marked. Returns the number of marked images, or -1 without memory. */
 int dg_mark_evenly(const int32_t *label, int n, int classes, int limit, uint8_t *mark);

@@ -1,4 +1,5 @@
-/* Sets the classes, training images and test images of a dataset by the folders of the images. */
+/* Sets the classes, training images and test images of a dataset, by the folders of the images or by given class names.
+ */
 #include "core/base/plural.h"
 #include "core/base/grow.h"
 #include "host/data/dataset_internal.h"
@@ -11,6 +12,7 @@
 typedef struct {
     char **name;
     int n, room;
+    int (*order)(const void *, const void *);
 } folders;
 
 static dg_err no_memory(void) { return dg_fail(DG_DEVICE, "no memory for the classes"); }
@@ -22,10 +24,14 @@ static void folders_free(folders *f)
     *f = (folders){0};
 }
 
-static size_t folder_of(const char *path)
+/* Returns the class of image i, which has *bytes bytes: given[i], or the first folder in its path after `skip` bytes.
+ */
+static const char *class_of(const dg_dataset *d, const char *const *given, int i, size_t skip, size_t *bytes)
 {
-    const char *slash = strchr(path, '/');
-    return slash ? (size_t)(slash - path) : 0;
+    const char *class = given ? given[i] : d->name[i] + skip,
+               *slash = given ? class + strlen(class) : strchr(class, '/');
+    *bytes = slash ? (size_t)(slash - class) : 0;
+    return class;
 }
 
 static dg_err add(folders *f, const char *path, size_t bytes)
@@ -40,33 +46,58 @@ static dg_err add(folders *f, const char *path, size_t bytes)
 
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
+static const char *digits(const char *name)
+{
+    if (!*name || name[strspn(name, "0123456789")]) return NULL;
+    name += strspn(name, "0");
+    return name;
+}
+
+/* Numbers precede names. */
+static int by_number(const void *a, const void *b)
+{
+    const char *x = digits(*(char *const *)a), *y = digits(*(char *const *)b);
+    if (!x || !y) return x ? -1 : y ? 1 : by_name(a, b);
+    const size_t n = strlen(x), m = strlen(y);
+    const int order = n != m ? (n > m) - (n < m) : strcmp(x, y);
+    return order ? order : by_name(a, b);
+}
+
 static int find(const folders *f, const char *name)
 {
-    char *const *at = f->n ? bsearch(&name, f->name, (size_t)f->n, sizeof *f->name, by_name) : NULL;
+    char *const *at = f->n ? bsearch(&name, f->name, (size_t)f->n, sizeof *f->name, f->order) : NULL;
     return at ? (int)(at - f->name) : -1;
 }
 
-/* List the folders of images `from` to `to` - 1. An image's folder is the first one in its path after `skip` bytes.
- * Paths are sorted, so images of a folder are consecutive. `*plain` is the index of the first image without folder,
- * or -1. */
-static dg_err collect(const dg_dataset *d, int from, int to, size_t skip, folders *out, int *plain)
+static int without_twins(char **name, int n)
 {
-    *out = (folders){0};
+    int kept = 0;
+    for (int i = 0; i < n; i++)
+        if (kept && !strcmp(name[kept - 1], name[i])) free(name[i]);
+        else name[kept++] = name[i];
+    return kept;
+}
+
+/* List the classes of images `from` to `to` - 1. `*plain` is the index of the first image without folder, or -1. */
+static dg_err collect(const dg_dataset *d, const char *const *given, int from, int to, size_t skip, folders *out,
+                      int *plain)
+{
+    *out = (folders){.order = given ? by_number : by_name};
     *plain = -1;
     dg_err e = DG_OK;
     for (int i = from; i < to && !e; i++) {
-        const char *path = d->name[i] + skip;
-        const size_t bytes = folder_of(path);
-        const char *last = out->n ? out->name[out->n - 1] : NULL;
+        size_t bytes;
+        const char *class = class_of(d, given, i, skip, &bytes), *last = out->n ? out->name[out->n - 1] : NULL;
         if (!bytes) *plain = *plain < 0 ? i : *plain;
-        else if (!last || strlen(last) != bytes || memcmp(last, path, bytes)) e = add(out, path, bytes);
+        else if (!last || strlen(last) != bytes || memcmp(last, class, bytes)) e = add(out, class, bytes);
     }
-    if (out->n) qsort(out->name, (size_t)out->n, sizeof *out->name, by_name);
+    if (out->n) qsort(out->name, (size_t)out->n, sizeof *out->name, out->order);
+    out->n = without_twins(out->name, out->n);
     if (e) folders_free(out);
     return e;
 }
 
-__attribute__((format(printf, 2, 3))) static dg_err unclassified(dg_dataset *d, const char *format, ...)
+dg_err dg_dataset_unclassify(dg_dataset *d, const char *format, ...)
 {
     char why[DG_MESSAGE_BYTES];
     va_list ap;
@@ -76,15 +107,15 @@ __attribute__((format(printf, 2, 3))) static dg_err unclassified(dg_dataset *d, 
     return (d->unclassified = strdup(why)) ? DG_OK : no_memory();
 }
 
-static void give_labels(dg_dataset *d, int from, int to, size_t skip, const folders *classes)
+static void give_labels(dg_dataset *d, const char *const *given, int from, int to, size_t skip, const folders *classes)
 {
     char name[DG_PATH_BYTES] = "";
     int label = -1;
     for (int i = from; i < to; i++) {
-        const char *path = d->name[i] + skip;
-        const size_t bytes = folder_of(path);
-        if (strlen(name) != bytes || memcmp(name, path, bytes)) {
-            snprintf(name, sizeof name, "%.*s", (int)bytes, path);
+        size_t bytes;
+        const char *class = class_of(d, given, i, skip, &bytes);
+        if (strlen(name) != bytes || memcmp(name, class, bytes)) {
+            snprintf(name, sizeof name, "%.*s", (int)bytes, class);
             label = find(classes, name);
         }
         d->label[i] = label;
@@ -104,13 +135,18 @@ static void take_classes(dg_dataset *d, folders *f)
     *f = (folders){0};
 }
 
-static dg_err by_class(dg_dataset *d, folders *top)
+static dg_err by_class(dg_dataset *d, const char *const *given)
 {
-    dg_err e = room_for_labels(d);
-    if (e) return e;
-    give_labels(d, 0, d->count, 0, top);
-    take_classes(d, top);
-    return DG_OK;
+    int plain;
+    folders f;
+    dg_err e = collect(d, given, 0, d->count, 0, &f, &plain);
+    if (!e) e = room_for_labels(d);
+    if (!e) {
+        give_labels(d, given, 0, d->count, 0, &f);
+        take_classes(d, &f);
+    }
+    folders_free(&f);
+    return e;
 }
 
 const char *const dg_test_names[] = {"test", "valid", "val", "validation", "dev", NULL};
@@ -162,24 +198,24 @@ static dg_err check_test_classes(const dg_dataset_options *o, const dg_dataset *
     return DG_OK;
 }
 
-static dg_err by_part(const dg_dataset_options *o, dg_dataset *d, const char *name)
+static dg_err by_part(const dg_dataset_options *o, dg_dataset *d, const char *const *given, const char *name)
 {
     const size_t below_train = sizeof "train/" - 1, below_test = strlen(name) + 1;
     int train[2], test[2], plain, plain_test;
     folders f, g;
     range_of(d, "train", train, train + 1);
     range_of(d, name, test, test + 1);
-    dg_err e = collect(d, train[0], train[1], below_train, &f, &plain);
+    dg_err e = collect(d, given, train[0], train[1], below_train, &f, &plain);
     if (e) return e;
-    e = collect(d, test[0], test[1], below_test, &g, &plain_test);
+    e = collect(d, given, test[0], test[1], below_test, &g, &plain_test);
     folders_free(&g);
     if (!e && (plain >= 0 || plain_test >= 0))
-        e = unclassified(d, "%.500s is not in a class folder", d->name[plain >= 0 ? plain : plain_test]);
+        e = dg_dataset_unclassify(d, "%.500s is not in a class folder", d->name[plain >= 0 ? plain : plain_test]);
     else if (!e) {
         e = room_for_labels(d);
         for (int i = 0; !e && i < d->count; i++) d->label[i] = -1;
-        if (!e) give_labels(d, train[0], train[1], below_train, &f);
-        if (!e) give_labels(d, test[0], test[1], below_test, &f);
+        if (!e) give_labels(d, given, train[0], train[1], below_train, &f);
+        if (!e) give_labels(d, given, test[0], test[1], below_test, &f);
         if (!e) e = check_test_classes(o, d, test);
         if (!e) take_classes(d, &f);
         if (!e) e = order_parts(o, d, train, test, name);
@@ -188,21 +224,30 @@ static dg_err by_part(const dg_dataset_options *o, dg_dataset *d, const char *na
     return e;
 }
 
-dg_err dg_label_by_folder(const dg_dataset_options *o, dg_dataset *d)
+static dg_err label(const dg_dataset_options *o, dg_dataset *d, const char *const *given)
 {
     int plain;
     folders top;
-    dg_err e = collect(d, 0, d->count, 0, &top, &plain);
-    if (e || !top.n) return e;
+    dg_err e = collect(d, NULL, 0, d->count, 0, &top, &plain);
+    if (e) return e;
     const char *other = NULL, *const *test = dg_test_names;
     while (*test && find(&top, *test) < 0) test++;
     const bool parts = find(&top, "train") >= 0 && *test;
     for (int i = 0; i < top.n; i++)
         if (strcmp(top.name[i], "train") && !is_held_out(top.name[i])) other = top.name[i];
-    if (plain >= 0) e = unclassified(d, "%.500s is not in a folder, but other images are", d->name[plain]);
+    if (given) e = parts && plain < 0 && !other ? by_part(o, d, given, *test) : by_class(d, given);
+    else if (top.n && plain >= 0)
+        e = dg_dataset_unclassify(d, "%.500s is not in a folder, but other images are", d->name[plain]);
     else if (parts && other)
-        e = unclassified(d, "%.500s/ is next to train/ and %s/, but belongs to neither", other, *test);
-    else e = parts ? by_part(o, d, *test) : by_class(d, &top);
+        e = dg_dataset_unclassify(d, "%.500s/ is next to train/ and %s/, but belongs to neither", other, *test);
+    else if (top.n) e = parts ? by_part(o, d, NULL, *test) : by_class(d, NULL);
     folders_free(&top);
     return e;
+}
+
+dg_err dg_label_by_folder(const dg_dataset_options *o, dg_dataset *d) { return label(o, d, NULL); }
+
+dg_err dg_label_by_names(const dg_dataset_options *o, dg_dataset *d, const char *const *class)
+{
+    return label(o, d, class);
 }

@@ -166,8 +166,10 @@ static dg_err read_images(const dg_dataset_options *o, const dg_folder *folder, 
     dg_dataset_options all = *o;
     const bool later = o->limit > 0 && (o->labelled || has_parts(folder));
     if (later) all.limit = 0;
+    bool found = false;
     dg_err e = dg_folder_read(&all, folder, out);
-    if (!e) e = dg_label_by_folder(o, out);
+    if (!e) e = dg_label_by_file(o, folder, out, &found);
+    if (!e && !found) e = dg_label_by_folder(o, out);
     return e || !later ? e : dg_dataset_first(out, o->limit);
 }
 

@@ -181,6 +181,42 @@ exits 0 data --synthesize kinds --classes 3 --count 30 --size 20 -q
 exits 0 data kinds --model "$root/tests/eyes16.cfg" -q
 exits 3 data kinds --model "$root/models/cnn-cifar.cfg" -q # it has 10 classes
 if grep -q -- '--size' .out; then fact 1 'a classifier keeps its size'; fi
+
+# label files replace class folders
+cp -r kinds named
+for f in kinds/*/*; do echo "${f#kinds/},$(basename "$(dirname "$f")")"; done > rows
+{ echo path,class; cat rows; } > named/labels.csv
+exits 0 data kinds --model "$root/tests/eyes16.cfg" -q
+of_kinds=$(sed -n 's/.*fingerprint //p' .out)
+exits 0 data named --model "$root/tests/eyes16.cfg" -q
+prints 'classes: 3 from labels.csv' ', 0 other files' "fingerprint $of_kinds"
+exits 0 --data named --model "$root/tests/eyes16.cfg" --test 0.2 --batch 8 --epochs 1 --out named-run -q
+exits 0 --data kinds --model "$root/tests/eyes16.cfg" --test 0.2 --batch 8 --epochs 1 --out kinds-run -q
+ensure 'labels.csv should train as class folders do' cmp named-run/confusion.csv kinds-run/confusion.csv
+sed 1d rows > named/labels.csv
+refuses 3 'no-classes named' data named --model "$root/tests/eyes16.cfg" -q
+stderr_has 'labels.csv has no row for 1 of 30 images, the first is disc/disc-00000.png'
+exits 0 data named
+prints 'classes: none, labels.csv has no row for 1 of 30 images'
+if [ -n "$python" ]; then
+    sed 's/,disc/,10/;s/,ring/,9/;s/,square/,square/' rows | "$python" -c 'import json, sys, zipfile
+rows = [line.strip().split(",") for line in sys.stdin] + [["none.png", "9"]]
+z = zipfile.ZipFile("labelled.zip", "w")
+for path, _ in rows[:-1]: z.write("kinds/" + path, "00000/" + path.replace("/", "-"))
+z.writestr("dataset.json", json.dumps({"labels": [["00000/" + p.replace("/", "-"),
+                                                  int(c) if c.isdigit() else c] for p, c in rows]}))'
+    exits 0 data labelled.zip
+    says rows-without-image 1 labelled.zip/dataset.json "labels[30]" none.png
+    prints 'classes: 3 from dataset.json' '       10  9' '       10  square'
+    exits 0 data labelled.zip --json
+    json_is .out '[c["name"] for c in r["classes"]] == ["9", "10", "square"] and r["labels"] == "dataset.json"'
+    exits 0 --data labelled.zip --model "$root/tests/eyes16.cfg" --test 0.2 --batch 8 --epochs 1 --out zip-run -q
+    exits 0 classify zip-run labelled.zip
+    prints ' of 30 correct, '
+else
+    skip 'no python3'
+fi
+
 mkdir -p apart/train/disc apart/test/ring
 cp kinds/disc/* apart/train/disc
 cp kinds/ring/* apart/test/ring
