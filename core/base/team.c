@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,4 +104,27 @@ dg_err dg_team_begin(int given)
     if (given > 0) return dg_team_check(given);
     omp_set_num_threads(dg_team_fit(omp_get_max_threads()));
     return DG_OK;
+}
+
+dg_err dg_team_each(int n, dg_err (*work)(void *context, int i), void *context)
+{
+    dg_err error = DG_OK;
+    char message[DG_MESSAGE_BYTES] = "";
+    int failed = n;
+#pragma omp parallel for schedule(dynamic, 8)
+    for (int i = 0; i < n; i++) {
+        int stop;
+#pragma omp atomic read
+        stop = failed;
+        const dg_err e = i > stop ? DG_OK : work(context, i);
+        if (!e) continue;
+#pragma omp critical(dg_team_error)
+        if (i < failed) {
+#pragma omp atomic write
+            failed = i;
+            error = e;
+            snprintf(message, sizeof message, "%s", dg_message());
+        }
+    }
+    return error ? dg_fail(error, "%s", message) : DG_OK;
 }

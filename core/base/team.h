@@ -13,3 +13,7 @@ int dg_team_fit(int threads);
  * many as can run. If `given` is positive, it returns an error if fewer than `given` threads (at most OMP_THREAD_LIMIT)
  * can run. */
 dg_err dg_team_begin(int given);
+
+/* Calls work(context, i) for i = 0 ... n - 1 in OpenMP's threads. After an error, calls only smaller i. Returns the
+ * error of the smallest i that failed. */
+dg_err dg_team_each(int n, dg_err (*work)(void *context, int i), void *context);

@@ -289,8 +289,21 @@ static dg_err read_for_gan(const dg_dataset_options *o, dg_dataset *out)
     return DG_OK;
 }
 
-dg_err dg_data_report(const dg_dataset_options *given, const char *classifier, int classes, const char *sheet,
-                      bool json)
+static void on_written(void *context, long done, long total)
+{
+    dg_progress_count(context, "writing images", done, total);
+}
+
+static dg_err write_images(const dg_dataset_options *o, const dg_dataset *d, const dg_data_outputs *out)
+{
+    dg_progress *p = dg_progress_open(out->quiet);
+    const dg_err e = dg_dataset_write(d, o->dir, out->write, o->threads, on_written, p);
+    dg_progress_close(p);
+    if (!e && !out->json) dg_say("%d image%s of %d x %d in %s", d->count, dg_s(d->count), d->size, d->size, out->write);
+    return e;
+}
+
+dg_err dg_data_report(const dg_dataset_options *given, const char *classifier, int classes, const dg_data_outputs *out)
 {
     dg_dataset d;
     dg_dataset_options all = *given, *o = &all;
@@ -300,11 +313,12 @@ dg_err dg_data_report(const dg_dataset_options *given, const char *classifier, i
     findings f = {.d = &d};
     f.size = calloc(d.count ? (size_t)d.count : 1, sizeof *f.size);
     e = f.size ? look(&f, o) : dg_fail(DG_DEVICE, "out of memory for the report");
-    if (!e && json) e = print_json(o, &f);
+    if (!e && out->json) e = print_json(o, &f);
     else if (!e) print_report(o, &f);
-    if (!e && sheet) e = write_sheet(o, &d, sheet);
+    if (!e && out->sheet) e = write_sheet(o, &d, out->sheet);
     if (!e) e = dg_dataset_judge(o, &d);
     if (!e && classifier) e = dg_dataset_check_classes(&d, o->dir, classifier, classes);
+    if (!e && out->write) e = write_images(o, &d, out);
     free(f.size);
     dg_looks_free(&f.looks);
     dg_dataset_free(&d);
@@ -353,7 +367,8 @@ static dg_err report(const dg_options *o, const char *dir, const shape *s)
     want.cache = o->cache;
     want.progress = on_progress;
     want.context = &p;
-    dg_err e = dg_data_report(&want, s->classes ? s->model : NULL, s->classes, o->sheet, o->json);
+    const dg_data_outputs out = {o->sheet, o->write, o->json, o->quiet};
+    dg_err e = dg_data_report(&want, s->classes ? s->model : NULL, s->classes, &out);
     dg_progress_close(p);
     return e || !o->aug_preview ? e : dg_aug_preview(o, &want);
 }

@@ -23,10 +23,14 @@ dg_err dg_training_images(const dg_options *o, dg_model *model, int least, dg_da
 
 dg_err dg_aug_preview(const dg_options *o, const dg_dataset_options *images);
 
+typedef struct {
+    const char *sheet, *write; /* file for a contact sheet, folder for the images, or NULL */
+    bool json, quiet;          /* quiet: no progress */
+} dg_data_outputs;
+
 /* Print counts, sizes, skipped files, duplicates and advice. Returns the same error as training on the dataset.
- * `sheet` is the path of the contact sheet. `classifier` is the name of a model with `classes` classes, or NULL for
- * a GAN. */
-dg_err dg_data_report(const dg_dataset_options *o, const char *classifier, int classes, const char *sheet, bool json);
+ * `classifier` is the name of a model with `classes` classes, or NULL for a GAN. */
+dg_err dg_data_report(const dg_dataset_options *o, const char *classifier, int classes, const dg_data_outputs *out);
 
 /* Print a line of at most 32,767 bytes on stdout, with control characters escaped. */
 void dg_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -48,10 +48,11 @@ static const char *value_of(const dg_option *t)
     return *(char *const *)((const char *)options + t->offset);
 }
 
-/* Option --out names a directory, except for the commands in `files`. */
+/* Option --write names a directory. Option --out names a directory, except for the commands in `files`. */
 static bool is_file(const dg_option *t)
 {
     const unsigned files = 1 << DG_CMD_TUNE | 1 << DG_CMD_EXPORT | 1 << DG_CMD_IMPORT | 1 << DG_CMD_REPORT;
+    if (t->offset == offsetof(dg_options, write)) return false;
     return t->offset != offsetof(dg_options, out) || files >> options->command & 1;
 }
 

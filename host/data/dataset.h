@@ -94,3 +94,8 @@ dg_err dg_dataset_check_classes(const dg_dataset *d, const char *dir, const char
 /* Compute mean and standard deviation of each channel of the training images, scaled to 0 ... 1. */
 void dg_dataset_statistics(const dg_dataset *d, double mean[4], double std[4]);
 uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads);
+/* Write the images as PNG files into the directory `to`, in one folder per class, and in the folders train/ and test/
+ * if there are test images. Returns DG_USAGE if `to` is inside of the dataset's directory `from`, or has other files
+ * than images that this function wrote for the same dataset (unless dg_replaces_all()). */
+dg_err dg_dataset_write(const dg_dataset *d, const char *from, const char *to, int threads,
+                        void (*progress)(void *context, long done, long total), void *context);

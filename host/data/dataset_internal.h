@@ -103,6 +103,8 @@ char *dg_bad_advice(const dg_dataset *d, char *out, size_t size);
 #define DG_LINK_TO_FOLDER "a symbolic link to a folder (these are not followed)"
 
 uint64_t dg_hash(uint64_t h, const void *data, size_t bytes); /* h: DG_HASH or the previous FNV-1a hash */
+/* Add labels, class names and the number of training images to the hash h. */
+uint64_t dg_hash_labels(uint64_t h, const dg_dataset *d);
 #define DG_HASH 0xcbf29ce484222325u
 
 /* The cache keys are hashes of the settings and of each file's name, size and mtime. The key `files` covers all

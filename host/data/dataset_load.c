@@ -24,14 +24,18 @@ static dg_err check_classes(dg_dataset *d)
     return (d->unclassified = strdup(why)) ? DG_OK : dg_fail(DG_DEVICE, "no memory for the classes");
 }
 
+uint64_t dg_hash_labels(uint64_t h, const dg_dataset *d)
+{
+    h = dg_hash(h, &d->train, sizeof d->train);
+    if (d->classes) h = dg_hash(h, d->label, (size_t)d->count * sizeof *d->label);
+    for (int i = 0; i < d->classes; i++) h = dg_hash(h, d->class_name[i], strlen(d->class_name[i]) + 1);
+    return h;
+}
+
 static void take_fingerprint(const dg_dataset_options *o, dg_dataset *d)
 {
     if (!d->fingerprint) d->fingerprint = dg_dataset_fingerprint(d, dg_dataset_threads(o));
-    if (!o->labelled || (!d->classes && d->train == d->count)) return;
-    uint64_t h = dg_hash(d->fingerprint, &d->train, sizeof d->train);
-    if (d->classes) h = dg_hash(h, d->label, (size_t)d->count * sizeof *d->label);
-    for (int i = 0; i < d->classes; i++) h = dg_hash(h, d->class_name[i], strlen(d->class_name[i]) + 1);
-    d->fingerprint = h;
+    if (o->labelled && (d->classes || d->train < d->count)) d->fingerprint = dg_hash_labels(d->fingerprint, d);
 }
 
 dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out)

@@ -104,16 +104,21 @@ static dg_err find_other(const char *dir, const char *const *names, const char *
     return error ? dg_fail(DG_IO, "%s: cannot be listed: %s", dir, strerror(error)) : DG_OK;
 }
 
-dg_err dg_only_ours(const char *dir, const char *const *names, const char *key, const char *value)
+dg_err dg_refuse_other(const char *dir, const char *name)
 {
-    char first[256], shown[1024]; /* first: bytewise smallest name, so that the order of readdir does not matter */
-    const dg_err e = find_other(dir, names, key, value, first);
-    if (e || !*first) return e;
+    char shown[1024];
     return dg_fail(DG_USAGE,
                    DG_MSG("holds-other-files",
                           "%s: contains %s; images are written only into a folder that is new, empty, or has only "
                           "images of the same kind; choose another folder or add {force}"),
-                   dir, dg_printable(shown, sizeof shown, first));
+                   dir, dg_printable(shown, sizeof shown, name));
+}
+
+dg_err dg_only_ours(const char *dir, const char *const *names, const char *key, const char *value)
+{
+    char first[256]; /* bytewise smallest name, so that the order of readdir does not matter */
+    const dg_err e = find_other(dir, names, key, value, first);
+    return e || !*first ? e : dg_refuse_other(dir, first);
 }
 
 dg_err dg_only_origin(const char *dir, const char *const *names, const char *origin)

@@ -35,5 +35,8 @@ bool dg_made_image(const void *head, size_t bytes);
  * missing. */
 dg_err dg_only_ours(const char *dir, const char *const *names, const char *key, const char *value);
 
+/* Returns DG_USAGE with the message of dg_only_ours for the file `name`. */
+dg_err dg_refuse_other(const char *dir, const char *name);
+
 /* Returns DG_USAGE if dir has samples of another checkpoint than `origin`. Call dg_only_ours before. */
 dg_err dg_only_origin(const char *dir, const char *const *names, const char *origin);

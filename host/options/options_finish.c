@@ -167,7 +167,8 @@ static dg_err finish_data(dg_options *o)
         return dg_fail(DG_USAGE, "data: missing DIR: %s data DIR, or %s data --synthesize DIR --count 1000",
                        dg_program(), dg_program());
     if (!o->count) o->count = 1000;
-    const dg_err e = dg_options_augment(o);
+    dg_err e = only_one(o, (const char *const[]){"synthesize", "write", NULL});
+    if (!e) e = dg_options_augment(o);
     if (e || !o->aug_preview || (o->job.augment && !o->synthesize)) return e;
     return dg_fail(DG_USAGE,
                    DG_MSG("preview-without-augment",

@@ -328,6 +328,10 @@ const dg_option dg_option_table[] = {
     {"sheet", 0, "FILE", DG_OPT_TEXT, AT(sheet), NO_RANGE, NULL, NULL, SAMPLES, D | K, OUTPUT,
      "file for a contact sheet of the given images, as the network sees them",
      "The contact sheet of dcgan classify also shows the predicted class of each image."},
+    {"write", 0, "OUT", DG_OPT_TEXT, AT(write), NO_RANGE, NULL, NULL, SAMPLES, D, ARGV | OUTPUT,
+     "folder for the images as the network sees them, as PNG",
+     "dcgan writes the resized images into OUT, in one folder per class if the dataset has classes. If the dataset has "
+     "test images, OUT has the folders train/ and test/. Other programs can compare these images with samples."},
     {"aug-preview", 0, "FILE", DG_OPT_TEXT, AT(aug_preview), NO_RANGE, NULL, NULL, SAMPLES, D, OUTPUT,
      "file for a preview of --augment",
      "The preview shows eight images, and below each image its augmented versions in seven training steps."},
@@ -454,6 +458,7 @@ const dg_command_info dg_commands[DG_CMDS] = {
     [DG_CMD_DATA] = {"data", "DIR", 0, 1, "check a dataset, or draw one with --synthesize",
         "The command data prints the number of images, image sizes, unreadable files, duplicates and advice.",
         {"dcgan data cats/ --sheet cats.png :: draw a contact sheet",
+         "dcgan data cats/ --size 64 --write real/ :: write the images as a network of 64 x 64 pixels sees them",
          "dcgan data --synthesize toy/ --count 1000 :: draw 1,000 cat faces",
          "dcgan data --synthesize shapes/ --classes 10 --size 32 :: draw ten classes of 100 images"}},
     [DG_CMD_PLAN] = {"plan", "[MODEL]", 0, 1, "print every op of a network with shapes, bytes and FLOPs",

@@ -217,6 +217,23 @@ else
     skip 'no python3'
 fi
 
+# the images as the network sees them
+shows '30 images of 12 x 12 in seen' data kinds --size 12 --channels 1 --resize nearest --write seen
+holds seen/disc/image-0000000.png seen/square/image-0000029.png
+of_kinds=$(sed -n 's/.*fingerprint //p' .out)
+shows "fingerprint $of_kinds" data seen --size 12 --channels 1
+exits 0 data kinds --size 12 --channels 1 --resize nearest --write seen --json
+never_says holds-other-files
+refuses 2 'holds-other-files seen: contains disc/image-0000000.png' data kinds --size 10 --write seen
+exits 0 data kinds --size 10 --write seen --force
+shows '      30  10 x 10' data seen
+for place in kinds/seen kinds ./kinds/a/b; do
+    refuses 2 "write-into-dataset $place" data kinds --write "$place" --force
+done
+lacks kinds/seen
+refuses 2 'output-needs-directory --write -' data kinds --write -
+refuses 2 'latents-twice --write' data new --synthesize --write seen
+exits 4 data kinds --size 8 --write rows
 mkdir -p apart/train/disc apart/test/ring
 cp kinds/disc/* apart/train/disc
 cp kinds/ring/* apart/test/ring

@@ -44,6 +44,7 @@ COMMANDS = [
     Command('import', 'import generator.safetensors --out new'),
     Command('data', 'data cats --model tiny.cfg --cache cached --sheet new --json'),
     Command('data cached', 'data cats --model tiny.cfg --cache cache --json', changes=('cache',)),
+    Command('images', 'data cats --model tiny.cfg --write new --json', slow=2),
     Command('synthesize', 'data --synthesize new --count 2 --size 16'),
     Command('report', 'report run --out new'),
     Command('doctor', 'doctor run --json'),

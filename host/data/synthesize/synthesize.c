@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "core/base/file_io.h"
+#include "core/base/team.h"
 #include "host/data/synthesize/cat.h"
 #include "host/files/made.h"
 #include "host/files/replace.h"
@@ -25,6 +26,7 @@ typedef struct {
     const char *dir;
     int size, classes;
     uint64_t seed;
+    enum { CHECK, WRITE } what;
 } drawing;
 
 static dg_err encode(const drawing *w, int i, void **data, size_t *bytes)
@@ -58,8 +60,6 @@ static dg_err check_same(const char *path, const void *data, size_t bytes)
                    path);
 }
 
-typedef enum { CHECK, WRITE } phase;
-
 static void path_of(const drawing *w, int i, char path[4096])
 {
     const char *name = w->classes ? dg_shape_name[i % w->classes] : NULL;
@@ -67,44 +67,21 @@ static void path_of(const drawing *w, int i, char path[4096])
     else snprintf(path, 4096, "%s/cat-%05d.png", w->dir, i);
 }
 
-static dg_err one(const drawing *w, int i, phase what)
+static dg_err one(void *context, int i)
 {
+    const drawing *w = context;
     char path[4096];
     path_of(w, i, path);
     struct stat st;
     bool there = lstat(path, &st) == 0;
-    if (there != (what == CHECK)) return DG_OK;
+    if (there != (w->what == CHECK)) return DG_OK;
     void *data;
     size_t bytes;
     dg_err e = encode(w, i, &data, &bytes);
     if (e) return e;
-    e = what == CHECK ? check_same(path, data, bytes) : dg_write_atomic(path, &(dg_chunk){data, bytes}, 1);
+    e = w->what == CHECK ? check_same(path, data, bytes) : dg_write_atomic(path, &(dg_chunk){data, bytes}, 1);
     free(data);
     return e;
-}
-
-static dg_err all(const drawing *w, int count, phase what)
-{
-    dg_err error = DG_OK;
-    char message[1024] = "";
-    int failed = count;
-#pragma omp parallel for schedule(dynamic, 8)
-    for (int i = 0; i < count; i++) {
-        int stop;
-#pragma omp atomic read
-        stop = failed;
-        if (i > stop) continue;
-        dg_err e = one(w, i, what);
-        if (!e) continue;
-#pragma omp critical(dg_synthesize_error)
-        if (i < failed) {
-#pragma omp atomic write
-            failed = i;
-            error = e;
-            snprintf(message, sizeof message, "%s", dg_message());
-        }
-    }
-    return error ? dg_fail(error, "%s", message) : DG_OK;
 }
 
 /* Returns DG_USAGE unless the output folder has only subfolders of w's classes, with images drawn by dcgan. */
@@ -144,7 +121,7 @@ static dg_err make_folders(const drawing *w)
 
 dg_err dg_synthesize(const char *dir, int count, int size, uint64_t seed, int classes)
 {
-    const drawing w = {dir, size, classes, seed};
+    drawing w = {dir, size, classes, seed, CHECK};
     if (count < 1 || count > 1000000) return dg_fail(DG_USAGE, "{count} %d: must be from 1 to 1000000", count);
     if (size < 16 || size > 256) return dg_fail(DG_USAGE, "{size} %d: must be from 16 to 256", size);
     if (classes < 0 || classes == 1 || classes > DG_SHAPES)
@@ -155,7 +132,8 @@ dg_err dg_synthesize(const char *dir, int count, int size, uint64_t seed, int cl
                                  : dg_only_ours(dir, (const char *const[]){"cat-*.png", NULL}, "Source", DRAWN);
     if (!e) e = make_folders(&w);
     /* Check existing images before writing new ones, so that a foreign image leaves the folder unchanged. */
-    if (!e) e = all(&w, count, CHECK);
-    if (!e) e = all(&w, count, WRITE);
+    if (!e) e = dg_team_each(count, one, &w);
+    w.what = WRITE;
+    if (!e) e = dg_team_each(count, one, &w);
     return e;
 }

@@ -45,6 +45,8 @@ static const char *const lines[] = {
     "data cifar100 --size 16 --json",
     "data in.zip --size 8 --json",
     "data one --size 8 --test 0.5 --json",
+    "data one --size 8 --write out",
+    "data shapes --size 8 --test 0.5 --limit 2 --write out",
     "data --synthesize out --count 2 --size 16",
     "data cats --size 16 --augment color --aug-preview out",
     "replay oracle --steps 1 --json",

@@ -13,7 +13,7 @@ static char *run(const dg_dataset_options *o, const char *to, bool json, dg_err 
     fflush(stdout);
     int screen = dup(1), fd = open(out_file, O_CREAT | O_TRUNC | O_WRONLY, 0666);
     dup2(fd, 1);
-    *e = dg_data_report(o, NULL, 0, to, json);
+    *e = dg_data_report(o, NULL, 0, &(dg_data_outputs){.sheet = to, .json = json});
     fflush(stdout);
     dup2(screen, 1);
     close(screen);
