@@ -80,7 +80,10 @@ def generator(path):
     with safe_open(path, 'pt') as f:
         model = configparser.ConfigParser(inline_comment_prefixes=(';', '#'))
         model.read_string(f.metadata()['model'])
-    channels, modules, layers = [model.getint('model', 'latent', fallback=100)], [], []
+    classes = model.getint('model', 'classes', fallback=0)
+    if classes > 128:
+        raise ValueError(f'classes = {classes}: at most 128')
+    channels, modules, layers = [model.getint('model', 'latent', fallback=100) + classes], [], []
     for layer, source, other in unrolled(model):
         inputs, own = channels[source], len(modules)
         op, filters = layer.get('op', 'conv'), int(layer.get('filters', inputs))
@@ -100,6 +103,7 @@ def generator(path):
         layers.append((range(own, len(modules)), source, other))
         channels.append(inputs if op == 'resample' else filters)
     net = Generator(modules, layers)
+    net.classes = classes
     net.load_state_dict(load_file(path))
     return net.eval()
 
@@ -107,8 +111,13 @@ def generator(path):
 def main(weights, numbers=None, *images):
     if numbers is None:
         return print(generator(weights))
+    net, given = generator(weights), load_file(numbers)
+    z = given['z']
+    if net.classes:  # the input of a conditional generator: z, then 1 for the class
+        one_hot = torch.nn.functional.one_hot(given['class'], net.classes)
+        z = torch.cat([z, one_hot[:, :, None, None].to(z)], dim=1)
     with torch.no_grad():
-        made = generator(weights)(load_file(numbers)['z'])
+        made = net(z)
     pixels = ((made + 1) * 127.5).round().clamp(0, 255).byte().permute(0, 2, 3, 1).numpy()
     for path, p in zip(images, pixels):
         Image.fromarray(p.squeeze()).save(path)

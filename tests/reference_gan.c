@@ -216,3 +216,37 @@ void dg_ref_fill(const dg_fill_args *a)
 {
     for (int64_t i = 0; i < a->n; i++) ((double *)a->y)[i] = a->value;
 }
+
+void dg_ref_onehot(const dg_onehot_args *a)
+{
+    for (int i = 0; i < a->N * a->width; i++) ((double *)a->y)[i] = 0;
+    for (int i = 0; i < a->N * a->latent; i++)
+        ((double *)a->y)[i / a->latent * a->width + i % a->latent] = ((double *)a->z)[i];
+    for (int n = 0; n < a->N; n++) ((double *)a->y)[n * a->width + a->latent + a->label[n]] = 1;
+}
+
+/* The weight of logit c of image n in the picked logit. */
+static double pick_weight(const dg_pick_args *a, int n, int c)
+{
+    if (c == a->width - 1) return 1;
+    return a->label[n % a->labels] == c ? a->state ? a->state->classes : 1 : 0;
+}
+
+void dg_ref_pick(const dg_pick_args *a)
+{
+    for (int n = 0; n < a->N; n++) {
+        double sum = 0;
+        for (int c = 0; c < a->width; c++)
+            if (pick_weight(a, n, c) != 0) sum += pick_weight(a, n, c) * ((double *)a->x)[n * a->width + c];
+        ((double *)a->y)[n] = sum;
+    }
+}
+
+void dg_ref_pick_dx(const dg_pick_args *a)
+{
+    for (int n = 0; n < a->N; n++)
+        for (int c = 0; c < a->width; c++) {
+            const double w = pick_weight(a, n, c);
+            ((double *)a->dx)[n * a->width + c] = w != 0 ? w * ((double *)a->dy)[n] : 0;
+        }
+}

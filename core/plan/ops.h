@@ -21,6 +21,7 @@ typedef struct {
     double ema;        /* decay of the averaged weights */
     double augment;    /* probability of each augmentation */
     double penalty[2]; /* weights of the gradient penalties on real images and on samples */
+    double classes;    /* weight of the class in the logits of a conditional D, from 0 to 1 */
 } dg_step_state;
 
 /* The ops of a step write metrics to element step % DG_RING of a ring buffer, which the host reads later. The training
@@ -321,6 +322,9 @@ typedef struct {
     X(mix, mix, plain)                 \
     X(bias_dw, bias_dw, plain)         \
     X(penalty, penalty, plain)         \
+    X(onehot, onehot, plain)           \
+    X(pick, pick, plain)               \
+    X(pick_dx, pick, plain)            \
     X(noise, noise, plain)             \
     X(to_u8, to_u8, plain)             \
     X(advance, advance, plain)
@@ -384,6 +388,8 @@ typedef struct {
         dg_mix_args mix;
         dg_bias_dw_args bias_dw;
         dg_penalty_args penalty;
+        dg_onehot_args onehot;
+        dg_pick_args pick;
         dg_noise_args noise;
         dg_to_u8_args to_u8;
         dg_advance_args advance;

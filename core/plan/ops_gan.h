@@ -103,6 +103,30 @@ typedef struct {
     int r1, r2;
 } dg_penalty_args;
 
+/* Class-conditional GANs. Op `onehot` writes the input of G: y[n] = (z[n], e), where the `classes` values of e are 1 at
+ * label[n] and else 0. Labels are 0 to classes - 1. Shapes: y (N, width), width = latent + classes; z (N, latent);
+ * label (N). */
+typedef struct {
+    void *y;
+    void *z;
+    const int32_t *label;
+    int N, width, latent;
+} dg_onehot_args;
+
+/* The logits of a conditional D (Miyato & Koyama 2018): logit number `classes` is that of D without classes, and the
+ * logits before it belong to one class each. With c = label[n % labels] and k = state->classes, or 1 without a state:
+ *   `pick` writes y[n] = x[n][classes] + k x[n][c].
+ *   `pick_dx` writes dx[n][classes] = dy[n], dx[n][c] = k dy[n], and 0 for other classes.
+ * Shapes: x, dx (N, width), width = classes + 1; y, dy (N); label (labels). N is a multiple of `labels`. */
+typedef struct {
+    void *y;
+    void *dx;
+    void *x, *dy;
+    const int32_t *label;
+    const dg_step_state *state;
+    int N, width, labels;
+} dg_pick_args;
+
 /* Spectral norm of weights (Miyato et al. 2018), with |.| the Euclidean norm. W is w as a matrix, one row per filter. u
  * and v approximate the first singular vectors of W. If `iterate` is set, `spectral` first updates u and v in place:
  *   v = W^T u / max(|W^T u|, eps), then u = W v / max(|W v|, eps).

@@ -12,7 +12,7 @@ struct dg_snapshot {
     dg_st_tensor *tensor;
     int tensors;
     char *memory;
-    char *model, *config, *classes;
+    char *model, *config, *classes, *class_images;
     char input[200];
     char number[7][24]; /* decimal text of step, epoch, batch, seed, data_count, data_fingerprint, images */
     char precision[8];
@@ -27,6 +27,7 @@ static void snapshot_free(dg_snapshot *s)
     free(s->model);
     free(s->config);
     free(s->classes);
+    free(s->class_images);
     free(s);
 }
 
@@ -83,6 +84,13 @@ static void add_whitening(dg_snapshot *s, const dg_job *job, char *at)
     dg_whitening_to_file(w, type, at, bias);
 }
 
+char *dg_ck_class_text(const int *images, int classes)
+{
+    char *out = malloc((size_t)classes * 12), *to = out;
+    for (int c = 0; out && c < classes; c++) to += snprintf(to, 12, "%s%d", c ? " " : "", images[c]);
+    return out;
+}
+
 size_t dg_snapshot_bytes(const dg_job *job)
 {
     const size_t each = dg_type_bytes(job->backend->real);
@@ -109,7 +117,9 @@ dg_err dg_snapshot_take(dg_job *job, const dg_checkpoint_info *info, dg_snapshot
         s->config = dg_text_to_utf8(info->config ? info->config : "");
         s->classes = info->classes ? dg_text_to_utf8(info->classes) : NULL;
     }
-    if (!s || !s->tensor || !s->memory || !s->model || !s->config || (info->classes && !s->classes)) {
+    if (s && job->class_images) s->class_images = dg_ck_class_text(job->class_images, job->model.classes);
+    if (!s || !s->tensor || !s->memory || !s->model || !s->config || (info->classes && !s->classes) ||
+        (job->class_images && !s->class_images)) {
         snapshot_free(s);
         return dg_fail(DG_DEVICE, "checkpoint: out of memory for %zu bytes", bytes);
     }
@@ -144,7 +154,7 @@ dg_err dg_snapshot_take(dg_job *job, const dg_checkpoint_info *info, dg_snapshot
 
 dg_err dg_snapshot_write(dg_snapshot *s, const dg_directory *dir, const char *path)
 {
-    dg_st_meta meta[15] = {
+    dg_st_meta meta[16] = {
         {"format", DG_CHECKPOINT_FORMAT},
         {"version", dg_version},
         {"step", s->number[0]},
@@ -161,6 +171,7 @@ dg_err dg_snapshot_write(dg_snapshot *s, const dg_directory *dir, const char *pa
     if (strcmp(s->number[6], "0") != 0) meta[n++] = (dg_st_meta){"images-shown", s->number[6]};
     if (s->optimizer != DG_ADAM) meta[n++] = (dg_st_meta){"optimizer", dg_optimizers[s->optimizer].name};
     if (s->classes) meta[n++] = (dg_st_meta){"classes", s->classes};
+    if (s->class_images) meta[n++] = (dg_st_meta){"class-images", s->class_images};
     if (*s->input) meta[n++] = (dg_st_meta){"input", s->input};
     dg_err e = dg_st_write_in(dir, path, s->tensor, s->tensors, meta, n, true);
     snapshot_free(s);

@@ -14,8 +14,9 @@ typedef struct {
     uint64_t seed;
     uint64_t data_count, data_fingerprint;
     char precision[8];
-    char *config;  /* malloc'd text of config.ini */
-    char *classes; /* malloc'd class names, one per line, or NULL */
+    char *config;      /* malloc'd text of config.ini */
+    char *classes;     /* malloc'd class names, one per line, or NULL */
+    int *class_images; /* malloc'd numbers of images per class of a conditional GAN, or NULL if unknown */
     dg_input_data input;
 } dg_checkpoint_info;
 

@@ -51,7 +51,10 @@ dg_err dg_ck_read_input(const dg_st *st, const char *path, const dg_model *m, dg
 /* Get the ZCA whitening. The values of st must have been read. No-op for a model without whitening. */
 dg_err dg_ck_read_whitening(const dg_st *st, const dg_model *m, dg_whitening **out);
 
-/* Returns DG_IO unless `classes` has one line per class of the classifier. */
+/* Write the images per class as malloc'd text, "6000 5900". Returns NULL without memory. */
+char *dg_ck_class_text(const int *images, int classes);
+
+/* Returns DG_IO unless `classes` has one line per class of the model. */
 dg_err dg_ck_check_names(const char *path, const dg_model *m, const char *classes);
 
 /* Copy the values of st into job. The function dg_ck_check must have accepted st. */

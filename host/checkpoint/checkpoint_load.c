@@ -10,6 +10,7 @@
 #include "core/plan/precision.h"
 #include "core/base/shell.h"
 #include "host/net/classifier.h"
+#include "host/net/gan_step.h"
 #include "host/net/recipe.h"
 
 static dg_err number(const dg_st *st, const char *path, const char *key, uint64_t *out)
@@ -139,8 +140,8 @@ dg_err dg_ck_read_input(const dg_st *st, const char *path, const dg_model *m, dg
 dg_err dg_ck_check_names(const char *path, const dg_model *m, const char *classes)
 {
     const dg_recipe *r = dg_recipe_find(m);
-    if (!r || !r->labels) return DG_OK;
-    const int wanted = dg_classifier_classes(m);
+    if (!r || (!r->labels && !m->classes)) return DG_OK;
+    const int wanted = r->labels ? dg_classifier_classes(m) : m->classes;
     int names = 0;
     for (const char *c = classes ? classes : ""; *c; c++) names += *c == '\n';
     if (names == wanted) return DG_OK;
@@ -148,10 +149,34 @@ dg_err dg_ck_check_names(const char *path, const dg_model *m, const char *classe
                    m->name, wanted);
 }
 
+/* Read the class names and, of a conditional GAN, the images per class. A generator may have neither. */
+static dg_err read_classes(const dg_st *st, const char *path, const dg_model *m, bool full, dg_checkpoint_info *info)
+{
+    const char *names = dg_st_get(st, "classes"), *images = dg_st_get(st, "class-images");
+    info->classes = names ? dg_text_from_utf8(names) : NULL;
+    if (names && !info->classes) return dg_fail(DG_DEVICE, "%s: out of memory", path);
+    const dg_err e = names || full ? dg_ck_check_names(path, m, info->classes) : DG_OK;
+    if (e || !images || !m->classes) return e;
+    info->class_images = calloc((size_t)m->classes, sizeof *info->class_images);
+    if (!info->class_images) return dg_fail(DG_DEVICE, "%s: out of memory", path);
+    int64_t all = 0;
+    for (int c = 0; c < m->classes; c++) {
+        char *end;
+        const long n = strtol(images, &end, 10);
+        if (end == images || n < 0 || (all += n) > INT_MAX)
+            return dg_fail(DG_IO, "%s: metadata class-images: must be the numbers of images of %d classes", path,
+                           m->classes);
+        info->class_images[c] = (int)n;
+        images = end;
+    }
+    if (!all) return dg_fail(DG_IO, "%s: metadata class-images: all classes are empty", path);
+    return DG_OK;
+}
+
 static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_checkpoint_info *info)
 {
     const char *precision = dg_st_get(st, "precision"), *text = dg_st_get(st, "model"),
-               *config = dg_st_get(st, "config"), *classes = dg_st_get(st, "classes");
+               *config = dg_st_get(st, "config");
     if (!text) return dg_fail(DG_IO, "%s: has no model in its metadata", path);
     if (!precision || !(dg_precision_find(precision) || dg_precision_removed(precision)))
         return dg_fail(DG_IO, "%s: metadata precision = %s: unknown to this version of dcgan", path,
@@ -168,13 +193,12 @@ static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_c
         if (e) return e;
     }
     info->config = dg_text_from_utf8(config ? config : "");
-    info->classes = classes ? dg_text_from_utf8(classes) : NULL;
-    if (!info->config || (classes && !info->classes)) return dg_fail(DG_DEVICE, "%s: out of memory", path);
+    if (!info->config) return dg_fail(DG_DEVICE, "%s: out of memory", path);
     dg_err e = check_place(info, path);
     if (!e) e = read_images(st, path, info);
     if (!e) e = dg_ck_derive(st, path, model);
     if (!e) e = dg_ck_read_input(st, path, model, &info->input);
-    return e ? e : dg_ck_check_names(path, model, info->classes);
+    return e ? e : read_classes(st, path, model, true, info);
 }
 
 dg_err dg_checkpoint_precision(const dg_checkpoint_info *info, const char *path, const dg_backend *b)
@@ -198,13 +222,11 @@ static dg_err generator_info(const dg_st *st, const char *path, dg_model *model,
     bool wide = true;
     for (int i = 0; i < dg_st_count(st); i++) wide &= dg_st_at(st, i)->type != DG_F32;
     snprintf(info->precision, sizeof info->precision, "%s", wide ? "fp64" : "fp32");
-    const char *classes = dg_st_get(st, "classes");
     info->config = calloc(1, 1);
-    info->classes = classes ? dg_text_from_utf8(classes) : NULL;
-    if (!info->config || (classes && !info->classes)) return dg_fail(DG_DEVICE, "%s: out of memory", path);
+    if (!info->config) return dg_fail(DG_DEVICE, "%s: out of memory", path);
     dg_err e = dg_ck_derive(st, path, model);
-    if (!e && classes) e = dg_ck_check_names(path, model, info->classes);
-    return e || !classes ? e : dg_ck_read_input(st, path, model, &info->input);
+    if (!e) e = read_classes(st, path, model, false, info);
+    return e || !info->classes ? e : dg_ck_read_input(st, path, model, &info->input);
 }
 
 static dg_type type_of(const dg_checkpoint_info *info) { return strcmp(info->precision, "fp64") ? DG_F32 : DG_F64; }
@@ -235,6 +257,7 @@ void dg_checkpoint_info_free(dg_checkpoint_info *info)
 {
     free(info->config);
     free(info->classes);
+    free(info->class_images);
     dg_whitening_free(info->input.whitening);
     memset(info, 0, sizeof *info);
 }
@@ -253,6 +276,28 @@ static dg_err put_moment(const dg_st *st, const char *path, dg_job *job, const c
                    path, name);
 }
 
+/* Copy the values of a tensor. A conditional GAN also accepts the weights of the GAN without classes: its weights for
+ * classes, the last rows of G's first layer and all but the last row of D's last layer, become 0. */
+static dg_err put_values(const char *path, dg_job *job, const dg_job_tensor *t, int row, const dg_st_tensor *from)
+{
+    const size_t bytes = dg_job_tensor_count(t) * dg_type_bytes(from->type);
+    if (bytes == from->bytes) return dg_job_write(job, t, row, from->type, from->data);
+    int64_t dim[4];
+    bool fits = job->model.classes && from->rank == dg_job_tensor_shape(t, dim) && from->dim[0] < dim[0];
+    for (int i = 1; i < from->rank && fits; i++) fits = from->dim[i] == dim[i];
+    if (!fits)
+        return dg_fail(DG_USAGE,
+                       DG_MSG("init-classes", "%s: tensor %s does not fit model %s; use the weights of a GAN with the "
+                                              "same classes, or fewer than 129 classes"),
+                       path, t->name, job->model.name);
+    char *whole = calloc(1, bytes);
+    if (!whole) return dg_fail(DG_DEVICE, "%s: out of memory", path);
+    memcpy(t->net == DG_G ? whole : whole + bytes - from->bytes, from->data, from->bytes);
+    const dg_err e = dg_job_write(job, t, row, from->type, whole);
+    free(whole);
+    return e;
+}
+
 /* Load the EMA weights of a tensor. Without `moments`, the EMA starts from the trained weights. */
 static dg_err put_average(const dg_st *st, const char *path, dg_job *job, const dg_job_tensor *t,
                           const dg_st_tensor *weights, bool moments)
@@ -260,7 +305,7 @@ static dg_err put_average(const dg_st *st, const char *path, dg_job *job, const 
     char name[80];
     snprintf(name, sizeof name, DG_CK_AVERAGE "%s", t->name);
     const dg_st_tensor *from = moments ? dg_st_find(st, name) : weights;
-    if (from) return dg_job_write(job, t, t->average, from->type, from->data);
+    if (from) return put_values(path, job, t, t->average, from);
     return dg_fail(DG_USAGE, "%s: has no tensor %s, because its run had no {ema}; leave out {ema}", path, name);
 }
 
@@ -269,7 +314,7 @@ static dg_err put_one(const dg_st *st, const char *path, dg_job *job, const dg_j
 {
     const dg_st_tensor *from = job->o.train ? dg_ck_find(st, want) : dg_ck_find_shown(st, want);
     const dg_optimizer_info *k = &dg_optimizers[job->o.optimizer];
-    dg_err e = from ? dg_job_write(job, t, t->row, from->type, from->data) : DG_OK;
+    dg_err e = from ? put_values(path, job, t, t->row, from) : DG_OK;
     if (!e && t->average >= 0) e = put_average(st, path, job, t, from, moments);
     if (!e && moments && t->moment1 >= 0) e = put_moment(st, path, job, k->moment[0], t, t->moment1);
     if (!e && moments && t->moment2 >= 0) e = put_moment(st, path, job, k->moment[1], t, t->moment2);

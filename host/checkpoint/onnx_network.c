@@ -18,6 +18,7 @@ typedef struct {
     int weights;
     char (*made)[DG_ONNX_NAME];
     float number[CONSTANTS][4]; /* constants that normalise the pixels of a classifier */
+    int64_t classes;            /* depth of the one-hot class */
     int64_t image[4];           /* shape of the network's input */
     bool has_map;               /* the shape of maps is stored */
 } graph;
@@ -75,13 +76,34 @@ static void prepare(graph *g, const dg_input_data *input, char value[DG_ONNX_NAM
     dg_onnx_input(step(g, value, "Div", "standard"), constant(g, "input.std", 3, C, 0));
 }
 
-/* Turns the vector of a dense layer into a map of one pixel. */
-static void make_map(graph *g, const dg_layer *l, char value[DG_ONNX_NAME])
+/* Turns a vector into a map of one pixel. */
+static void make_map(graph *g, const char *whose, char value[DG_ONNX_NAME])
 {
     static const int64_t shape[] = {0, 0, 1, 1}; /* 0: as in the input */
-    dg_onnx_input(dg_onnx_then(&g->onnx, "Reshape", l->name, "map", value), "map.shape");
+    dg_onnx_input(dg_onnx_then(&g->onnx, "Reshape", whose, "map", value), "map.shape");
     if (!g->has_map) add_shape(g, "map.shape", shape);
     g->has_map = true;
+}
+
+/* Joins z and the one-hot class. */
+static void join_class(graph *g, char value[DG_ONNX_NAME])
+{
+    static const float values[] = {0, 1};
+    const dg_st_tensor given[] = {
+        {.name = "class.count", .type = DG_I64, .rank = 0, .data = &g->classes, .bytes = sizeof g->classes},
+        {.name = "class.values", .type = DG_F32, .rank = 1, .dim = {2}, .data = values, .bytes = sizeof values}};
+    char class[DG_ONNX_NAME] = "class";
+    g->classes = g->m->classes;
+    g->onnx.class = (dg_onnx_value){.name = "class", .whole = true};
+    dg_onnx_node *n = step(g, class, "OneHot", "one_hot");
+    for (int i = 0; i < 2; i++) {
+        g->weight[g->weights++] = given[i];
+        dg_onnx_input(n, given[i].name);
+    }
+    make_map(g, "class", class);
+    n = step(g, value, "Concat", "joined");
+    dg_onnx_input(n, class);
+    dg_onnx_int(n, "axis", 1);
 }
 
 static void add_layer(graph *g, int i, const char *start)
@@ -92,7 +114,7 @@ static void add_layer(graph *g, int i, const char *start)
     dg_layer_onnx n = {.add = l->add < 0 ? NULL : g->made[l->add]};
     snprintf(n.value, sizeof n.value, "%s", l->input < 0 ? start : g->made[l->input]);
     for (int k = 0; k < count; k++) n.parameter[k] = g->tensor[k].name;
-    if (l->input >= 0 && g->m->net[g->net].layer[l->input].flat && !l->flat) make_map(g, l, n.value);
+    if (l->input >= 0 && g->m->net[g->net].layer[l->input].flat && !l->flat) make_map(g, l->name, n.value);
     if (l->kind->onnx) l->kind->onnx(&g->onnx, l, &n);
     memcpy(g->made[i], n.value, sizeof n.value);
     for (int k = 0; k < count; k++, g->tensor++) {
@@ -122,23 +144,27 @@ static dg_onnx_value value_of(const char *name, dg_shape s, bool flat)
 static void build(graph *g, const dg_input_data *input)
 {
     const dg_net *n = &g->m->net[g->net];
-    const dg_layer *last = &n->layer[n->layers - 1];
+    const int layers = n->layers - (n->layer[n->layers - 1].kind == &dg_layer_pick);
+    const dg_layer *last = &n->layer[layers - 1];
+    const bool picks = layers < n->layers; /* the file has all logits of a conditional D */
     const bool labels = dg_recipe_find(g->m)->labels;
     char value[DG_ONNX_NAME];
     snprintf(g->onnx.name, sizeof g->onnx.name, "%s %s", g->m->name, n->name);
-    g->onnx.in = value_of(n->latent ? "z" : labels ? "pixels" : "picture", n->layer[0].in, false);
-    g->onnx.out = value_of(n->latent ? "picture" : labels ? "logits" : "logit", last->out, last->flat);
+    const dg_shape z = {1, 1, 1, g->m->latent};
+    g->onnx.in = value_of(n->latent ? "z" : labels ? "pixels" : "picture", n->latent ? z : n->layer[0].in, false);
+    g->onnx.out = value_of(n->latent ? "picture" : labels || picks ? "logits" : "logit", last->out, last->flat);
     snprintf(value, sizeof value, "%s", g->onnx.in.name);
     if (labels) prepare(g, input, value);
-    for (int i = 0; i < n->layers; i++) add_layer(g, i, value);
-    finish(g, g->made[n->layers - 1], g->onnx.out.name);
+    if (n->latent && g->m->classes) join_class(g, value);
+    for (int i = 0; i < layers; i++) add_layer(g, i, value);
+    finish(g, g->made[layers - 1], g->onnx.out.name);
 }
 
 dg_err dg_onnx_network(const char *path, const dg_model *m, int net, const dg_input_data *input,
                        const dg_st_tensor *tensor, const dg_st_meta *meta, int metas)
 {
     graph g = {.m = m, .net = net, .tensor = tensor};
-    g.weight = malloc((DG_CK_MOST + CONSTANTS + 2) * sizeof *g.weight);
+    g.weight = malloc((DG_CK_MOST + CONSTANTS + 4) * sizeof *g.weight);
     g.made = malloc((size_t)m->net[net].layers * sizeof *g.made);
     dg_err e = g.weight && g.made ? DG_OK : dg_fail(DG_DEVICE, "%s: out of memory", path);
     if (!e) {

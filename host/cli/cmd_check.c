@@ -84,7 +84,7 @@ static dg_err put_input(dg_job *job, uint64_t seed)
     double *wide = malloc((size_t)inputs * sizeof *wide);
     dg_err e = z && wide ? DG_OK : dg_fail(DG_DEVICE, "out of memory for comparing");
     for (int i = 0; i < SAMPLES && !e; i++) {
-        job->recipe->sample(z, inputs, seed, (uint64_t)i);
+        dg_job_sample(job, z, seed, (uint64_t)i, -1);
         for (int k = 0; k < inputs; k++) wide[k] = (double)z[k];
         e = dg_job_put_input(job, DG_PLAN_SAMPLE, (size_t)i * (size_t)inputs, wide, (size_t)inputs);
     }

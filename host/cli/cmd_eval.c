@@ -204,7 +204,7 @@ static dg_err make(job *j)
     dg_err e = j->made ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d images", j->jury.count);
     for (int i = 0; i < j->jury.count && !e; i += DG_GENERATOR_CHUNK) {
         const int n = j->jury.count - i < DG_GENERATOR_CHUNK ? j->jury.count - i : DG_GENERATOR_CHUNK;
-        e = dg_generator_images(j->generator, (uint64_t)i, n, j->made + (size_t)i * image, "seed");
+        e = dg_generator_images(j->generator, (uint64_t)i, n, -1, j->made + (size_t)i * image, "seed");
         dg_progress_count(j->jury.progress, "generating images", i + n, j->jury.count);
     }
     return e;

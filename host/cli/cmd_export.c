@@ -37,7 +37,7 @@ typedef struct {
     dg_st_tensor *tensor;
     void **owned;
     int count;
-    char *text, *classes, number[3][24], input[200];
+    char *text, *classes, *class_images, number[3][24], input[200];
     dg_st_meta meta[9];
     int metas;
 } network;
@@ -99,19 +99,22 @@ static dg_err describe(network *w, const char *path, const char *format)
 {
     if (!(w->text = dg_text_to_utf8(w->model->text))) return no_memory(path);
     if (w->info.classes && !(w->classes = dg_text_to_utf8(w->info.classes))) return no_memory(path);
+    if (w->info.class_images && !(w->class_images = dg_ck_class_text(w->info.class_images, w->model->classes)))
+        return no_memory(path);
     if (w->info.input.std[0] > 0) dg_ck_input_text(w->input, sizeof w->input, w->model->channels, &w->info.input);
     const uint64_t value[] = {w->info.step, w->info.epoch, w->info.seed};
     for (int i = 0; i < 3; i++) snprintf(w->number[i], sizeof w->number[i], "%ju", (uintmax_t)value[i]);
-    const dg_st_meta all[] = {{"format", format},
-                              {"version", dg_version},
-                              {"step", w->number[0]},
-                              {"epoch", w->number[1]},
-                              {"seed", w->number[2]},
-                              {"model", w->text},
-                              {"classes", w->classes},
-                              {"input", w->input},
-                              {"network",
-                               format && !strcmp(format, DG_NETWORK_FORMAT) ? w->model->net[w->net].name : NULL}};
+    const dg_st_meta all[] = {
+        {"format", format},
+        {"version", dg_version},
+        {"step", w->number[0]},
+        {"epoch", w->number[1]},
+        {"seed", w->number[2]},
+        {"model", w->text},
+        {"classes", w->classes},
+        {"class-images", w->class_images},
+        {"input", w->input},
+        {"network", format && !strcmp(format, DG_NETWORK_FORMAT) ? w->model->net[w->net].name : NULL}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (all[i].value && *all[i].value) w->meta[w->metas++] = all[i];
     return DG_OK;
@@ -161,6 +164,7 @@ dg_err dg_export(const char *checkpoint, const char *name, bool onnx, const char
     for (int i = 0; w.owned && i < DG_CK_MOST; i++) free(w.owned[i]);
     free(w.text);
     free(w.classes);
+    free(w.class_images);
     free(w.owned);
     free(w.tensor);
     free(w.layout);

@@ -1,5 +1,6 @@
 /* `dcgan generate`: writes a PNG per latent, and a grid. */
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include "host/cli/commands.h"
 #include "host/cli/latents.h"
 #include "host/cli/outputs.h"
+#include "host/cli/sample_classes.h"
 #include "host/infer/generator.h"
 #include "host/files/made.h"
 #include "host/figure/images.h"
@@ -15,15 +17,17 @@
 #include "host/files/safetensors.h"
 #include "host/trainer/progress.h"
 
-enum { GRID_MOST = 1024, PATH_SIZE = 4400, SOURCE_SIZE = 4096 };
+enum { GRID_MOST = 1024, GRID_COLUMNS = 16, PATH_SIZE = 4400, SOURCE_SIZE = 4096 };
 
 typedef struct {
     const dg_options *o;
     dg_generator *g;
     dg_latents latents;
+    dg_sample_classes classes;
+    int count; /* number of images: latents, times classes with --by-class */
     char dir[4096];
     size_t image;
-    int in_grid;
+    int rows, cols; /* of the grid; 0: no grid */
     uint8_t *grid;
     dg_progress *progress;
 } job;
@@ -40,9 +44,27 @@ static dg_err write_png(const job *j, const char *path, const dg_image *im, cons
     return dg_png_write(path, im, text, (int)(sizeof text / sizeof text[0]));
 }
 
+static int latent_of(const job *j, int i) { return j->o->by_class ? i % j->latents.count : i; }
+
+static int class_of(const job *j, int i)
+{
+    if (j->o->by_class) return j->classes.list[i / j->latents.count];
+    return dg_sample_class(&j->classes, i, j->latents.first + (uint64_t)i);
+}
+
 static void name_image(const job *j, int i, char path[PATH_SIZE])
 {
-    snprintf(path, PATH_SIZE, "%s/%s-%04" PRIu64 ".png", j->dir, j->latents.what, j->latents.first + (uint64_t)i);
+    char folder[256] = "";
+    if (j->o->by_class) dg_class_folder(&j->classes, class_of(j, i), folder, sizeof folder);
+    snprintf(path, PATH_SIZE, "%s/%s%s%s-%04" PRIu64 ".png", j->dir, folder, *folder ? "/" : "", j->latents.what,
+             j->latents.first + (uint64_t)latent_of(j, i));
+}
+
+static void put_in_grid(const job *j, int i, const uint8_t *pixels)
+{
+    const int row = j->o->by_class ? i / j->latents.count : i / (j->cols ? j->cols : 1),
+              col = j->o->by_class ? latent_of(j, i) : i % (j->cols ? j->cols : 1);
+    if (row < j->rows && col < j->cols) memcpy(j->grid + (size_t)(row * j->cols + col) * j->image, pixels, j->image);
 }
 
 static dg_err write_chunk(const job *j, int first, int n, uint8_t *pixels)
@@ -50,44 +72,49 @@ static dg_err write_chunk(const job *j, int first, int n, uint8_t *pixels)
     const dg_model *m = &j->g->model;
     for (int i = 0; i < n; i++) {
         char path[PATH_SIZE], source[SOURCE_SIZE];
-        dg_latents_say(&j->latents, first + i, 1, source, sizeof source);
+        dg_latents_say(&j->latents, latent_of(j, first + i), 1, source, sizeof source);
         name_image(j, first + i, path);
         dg_image im = {m->size, m->size, m->channels, pixels + (size_t)i * j->image};
         dg_err e = write_png(j, path, &im, "Picture", source);
         if (e) return e;
-        if (first + i < j->in_grid) memcpy(j->grid + (size_t)(first + i) * j->image, im.pixels, j->image);
+        put_in_grid(j, first + i, im.pixels);
     }
     return DG_OK;
 }
 
 static dg_err make_images(const job *j)
 {
-    const int n = j->latents.count;
-    float *z = malloc((size_t)DG_GENERATOR_CHUNK * (size_t)j->g->inputs * sizeof *z);
+    const size_t inputs = (size_t)j->g->inputs;
+    float *in = malloc((DG_GENERATOR_CHUNK + 1) * inputs * sizeof *in),
+          *z = in ? in + DG_GENERATOR_CHUNK * inputs : NULL;
     uint8_t *pixels = malloc(DG_GENERATOR_CHUNK * j->image);
-    dg_err e = z && pixels ? DG_OK : dg_fail(DG_DEVICE, "out of memory");
-    for (int first = 0; !e && first < n; first += DG_GENERATOR_CHUNK) {
-        int here = n - first < DG_GENERATOR_CHUNK ? n - first : DG_GENERATOR_CHUNK;
-        dg_latents_get(&j->latents, first, here, z);
-        e = dg_generator_make(j->g, z, here, pixels, j->latents.what, j->latents.first + (uint64_t)first);
+    dg_err e = in && pixels ? DG_OK : dg_fail(DG_DEVICE, "out of memory");
+    for (int first = 0; !e && first < j->count; first += DG_GENERATOR_CHUNK) {
+        int here = j->count - first < DG_GENERATOR_CHUNK ? j->count - first : DG_GENERATOR_CHUNK;
+        for (int i = 0; i < here; i++) {
+            dg_latents_get(&j->latents, latent_of(j, first + i), 1, z);
+            dg_generator_input(j->g, in + (size_t)i * inputs, z, class_of(j, first + i));
+        }
+        e = dg_generator_make(j->g, in, here, pixels, j->latents.what, j->latents.first + (uint64_t)first);
         if (!e) e = write_chunk(j, first, here, pixels);
-        dg_progress_count(j->progress, "generating images", first + here, n);
+        dg_progress_count(j->progress, "generating images", first + here, j->count);
     }
-    free(z);
+    free(in);
     free(pixels);
     return e;
 }
 
 static dg_err make_grid(const job *j)
 {
-    int cols = (int)ceil(sqrt(j->in_grid)), rows = (j->in_grid + cols - 1) / cols;
+    const int shown = j->rows * j->cols < j->count ? j->rows * j->cols : j->count,
+              latents = j->o->by_class ? j->cols : shown;
     char path[PATH_SIZE], sources[SOURCE_SIZE];
     dg_image im;
-    dg_err e = dg_sheet(j->grid, j->in_grid, j->g->model.size, j->g->model.channels, rows, cols, &im);
+    dg_err e = dg_sheet(j->grid, shown, j->g->model.size, j->g->model.channels, j->rows, j->cols, &im);
     if (e) return e;
     e = dg_enlarge(&im, dg_scale_of(j->o->scale, im.W, im.H));
     snprintf(path, sizeof path, "%s/grid.png", j->dir);
-    dg_latents_say(&j->latents, 0, j->in_grid, sources, sizeof sources);
+    dg_latents_say(&j->latents, 0, latents, sources, sizeof sources);
     if (!e) e = write_png(j, path, &im, "Pictures", sources);
     dg_image_free(&im);
     return e;
@@ -97,8 +124,8 @@ static void report(const job *j)
 {
     char first[PATH_SIZE], last[PATH_SIZE];
     name_image(j, 0, first);
-    name_image(j, j->latents.count - 1, last);
-    if (j->latents.count > 1) dg_say("%s to %s, %s/grid.png", first, strrchr(last, '/') + 1, j->dir);
+    name_image(j, j->count - 1, last);
+    if (j->count > 1) dg_say("%s to %s, %s/grid.png", first, last + strlen(j->dir) + 1, j->dir);
     else dg_say("%s", first);
     if (j->o->write_z) dg_say("%s", dg_output_name(j->o->write_z));
 }
@@ -106,7 +133,8 @@ static void report(const job *j)
 /* Choose the first directory of generated/, generated-2/, ... that has no samples of another checkpoint. */
 static dg_err choose_directory(job *j)
 {
-    static const char *const names[] = {"seed-*.png", "latent-*.png", "grid.png", NULL};
+    static const char *const all[] = {DG_MADE_FOLDERS, "seed-*.png", "latent-*.png", "grid.png", NULL};
+    const char *const *const names = all + !j->o->by_class;
     enum { MOST = 10000 };
     for (int n = 1;; n++) {
         char name[40] = "generated";
@@ -120,6 +148,49 @@ static dg_err choose_directory(job *j)
     }
 }
 
+static dg_err choose_images(job *j)
+{
+    const int n = j->latents.count;
+    dg_err e = dg_sample_classes_open(j->o, j->g, &j->classes);
+    if (!e && j->o->by_class) e = dg_sample_classes_all(&j->classes);
+    if (e) return e;
+    if (j->o->by_class && n > INT_MAX / j->classes.n)
+        return dg_fail(DG_USAGE, "--by-class: too many images; use fewer seeds or classes");
+    j->count = j->o->by_class ? n * j->classes.n : n;
+    if (j->count < 2) return DG_OK;
+    const int most = j->count < GRID_MOST ? j->count : GRID_MOST;
+    j->cols = !j->o->by_class ? (int)ceil(sqrt(most)) : n < GRID_COLUMNS ? n : GRID_COLUMNS;
+    j->rows = !j->o->by_class                      ? (most + j->cols - 1) / j->cols
+              : j->classes.n < GRID_MOST / j->cols ? j->classes.n
+                                                   : GRID_MOST / j->cols;
+    return DG_OK;
+}
+
+/* Make the folders of --by-class. */
+static dg_err make_folders(const job *j)
+{
+    char path[PATH_SIZE];
+    dg_err e = DG_OK;
+    for (int i = 0; i < j->count && j->o->by_class && !e; i += j->latents.count) {
+        name_image(j, i, path);
+        *strrchr(path, '/') = 0;
+        e = dg_make_directories(path, NULL);
+    }
+    return e;
+}
+
+/* With --by-class, a latent has no class of its own. */
+static dg_err write_z(const job *j)
+{
+    const bool conditional = j->g->model.classes && !j->o->by_class;
+    int64_t *class = conditional ? malloc((size_t)j->count * sizeof *class) : NULL;
+    if (conditional && !class) return dg_fail(DG_DEVICE, "--write-z %s: out of memory", j->o->write_z);
+    for (int i = 0; i < j->count && class; i++) class[i] = class_of(j, i);
+    const dg_err e = dg_latents_write(&j->latents, class, j->o->write_z);
+    free(class);
+    return e;
+}
+
 int dg_cmd_generate(const dg_options *o)
 {
     job j = {.o = o};
@@ -127,12 +198,12 @@ int dg_cmd_generate(const dg_options *o)
     dg_err e = dg_generator_open(&d, o->operand[0], &j.g);
     if (!e && o->write_z) e = dg_may_replace(o->write_z, DG_MADE_Z);
     if (!e) e = dg_latents_open(o, j.g, o->count, &j.latents);
+    if (!e) e = choose_images(&j);
     if (!e) e = choose_directory(&j);
+    if (!e) e = make_folders(&j);
     if (!e) {
         j.image = (size_t)j.g->model.size * (size_t)j.g->model.size * (size_t)j.g->model.channels;
-        const int n = j.latents.count;
-        j.in_grid = n < 2 ? 0 : n < GRID_MOST ? n : GRID_MOST;
-        j.grid = malloc((size_t)j.in_grid * j.image + 1);
+        j.grid = calloc((size_t)(j.rows * j.cols) + 1, j.image);
         if (!j.grid) e = dg_fail(DG_DEVICE, "out of memory");
     }
     if (!e) {
@@ -140,10 +211,11 @@ int dg_cmd_generate(const dg_options *o)
         e = make_images(&j);
         dg_progress_close(j.progress);
     }
-    if (!e && j.in_grid) e = make_grid(&j);
-    if (!e && o->write_z) e = dg_latents_write(&j.latents, o->write_z);
+    if (!e && j.rows) e = make_grid(&j);
+    if (!e && o->write_z) e = write_z(&j);
     if (!e) report(&j);
     free(j.grid);
+    dg_sample_classes_close(&j.classes);
     dg_latents_close(&j.latents);
     dg_generator_close(j.g);
     return (int)e;

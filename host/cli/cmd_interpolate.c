@@ -1,7 +1,7 @@
 /* `dcgan interpolate`: writes samples along great circles of latent space. The image strip.png has a row per pair of
  * consecutive latents. The animation walk.gif is a loop over all latents. With --walks, walk.gif is a grid of loops.
- * With
- * --direction, a walk is a straight line along a principal direction, forward and back. */
+ * With --direction, a walk is a straight line along a principal direction, forward and back. With several classes, each
+ * latent has a walk from class to class. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include "host/cli/commands.h"
 #include "host/cli/latents.h"
 #include "host/cli/outputs.h"
+#include "host/cli/sample_classes.h"
 #include "host/files/made.h"
 #include "host/infer/generator.h"
 #include "host/figure/images.h"
@@ -24,10 +25,11 @@ typedef struct {
     dg_generator *g;
     char dir[4096];
     dg_latents latents;
+    dg_sample_classes classes;
     int sources;              /* number of latents that the user chose */
     int walks, stops, frames; /* number of paths in latent space, latents per path, frames between two latents */
     size_t image;
-    float *z;        /* (walks * stops, inputs) */
+    float *in;       /* (walks * stops, inputs) */
     uint8_t *pixels; /* (walks, stops * frames, size, size, channels) */
     dg_progress *progress;
 } job;
@@ -53,23 +55,25 @@ static void between(float *out, const float *a, const float *b, double t, bool s
 
 static dg_err make_frames(job *j)
 {
-    int latent = j->g->inputs, all = j->walks * j->stops * j->frames;
-    size_t width = (size_t)latent;
-    float *z = malloc(DG_GENERATOR_CHUNK * width * sizeof *z);
-    if (!z) return dg_fail(DG_DEVICE, "out of memory");
+    const int all = j->walks * j->stops * j->frames, latent = j->g->latent, classes = j->g->inputs - latent;
+    const size_t width = (size_t)j->g->inputs;
+    float *in = malloc(DG_GENERATOR_CHUNK * width * sizeof *in);
+    if (!in) return dg_fail(DG_DEVICE, "out of memory");
     dg_err e = DG_OK;
     for (int first = 0; !e && first < all; first += DG_GENERATOR_CHUNK) {
         int here = all - first < DG_GENERATOR_CHUNK ? all - first : DG_GENERATOR_CHUNK;
         for (int i = 0; i < here; i++) {
             int from = (first + i) / j->frames, walk = from / j->stops, to = walk * j->stops + (from + 1) % j->stops;
             double t = (double)((first + i) % j->frames) / j->frames;
-            between(z + (size_t)i * width, j->z + (size_t)from * width, j->z + (size_t)to * width, t, j->latents.along,
-                    latent);
+            const float *a = j->in + (size_t)from * width, *b = j->in + (size_t)to * width;
+            float *const out = in + (size_t)i * width;
+            between(out, a, b, t, j->latents.along, latent);
+            between(out + latent, a + latent, b + latent, t, true, classes);
         }
-        e = dg_generator_make(j->g, z, here, j->pixels + (size_t)first * j->image, "frame", (uint64_t)first);
+        e = dg_generator_make(j->g, in, here, j->pixels + (size_t)first * j->image, "frame", (uint64_t)first);
         dg_progress_count(j->progress, "making frames", first + here, all);
     }
-    free(z);
+    free(in);
     return e;
 }
 
@@ -151,12 +155,34 @@ static dg_err choose_latents(job *j)
     if (e) return e;
     j->sources = j->latents.count;
     if (o->direction_first && (e = dg_latents_along_directions(&j->latents, j->g)) != DG_OK) return e;
-    if (j->latents.count < 2)
-        return dg_fail(DG_USAGE, DG_MSG("one-latent", "--read-z %s: has one latent, but an interpolation needs two"),
-                       o->read_z);
-    j->stops = o->direction_first ? 2 : j->latents.count / o->walks;
-    j->walks = j->latents.count / j->stops;
+    if ((e = dg_sample_classes_open(o, j->g, &j->classes)) != DG_OK) return e;
+    const bool by_class = j->classes.n > 1;
+    if (by_class && (o->direction_first || o->walks > 1))
+        return dg_fail(DG_USAGE, DG_MSG("class-walk", "--class %s: several classes cannot be combined with --%s"),
+                       o->class, o->direction_first ? "direction" : "walks");
+    if (j->latents.count < 2 && !by_class)
+        return dg_fail(DG_USAGE, DG_MSG("one-latent", "%s: an interpolation of one class needs at least two latents"),
+                       o->read_z ? o->read_z : "--seeds");
+    j->stops = by_class ? j->classes.n : o->direction_first ? 2 : j->latents.count / o->walks;
+    j->walks = by_class ? j->latents.count : j->latents.count / j->stops;
     j->frames = o->steps_between;
+    return DG_OK;
+}
+
+/* The stops of a walk are consecutive latents of the same class, or the chosen classes with the same latent. */
+static dg_err put_inputs(const job *j)
+{
+    const bool by_class = j->classes.n > 1;
+    float *z = malloc((size_t)j->latents.count * (size_t)j->g->latent * sizeof *z);
+    if (!z) return dg_fail(DG_DEVICE, "out of memory");
+    dg_latents_get(&j->latents, 0, j->latents.count, z);
+    for (int i = 0; i < j->walks * j->stops; i++) {
+        const int walk = i / j->stops, at = by_class ? walk : i;
+        const int class = dg_sample_class(&j->classes, i % j->stops, j->latents.first + (uint64_t)walk);
+        dg_generator_input(j->g, j->in + (size_t)i * (size_t)j->g->inputs, z + (size_t)at * (size_t)j->g->latent,
+                           class);
+    }
+    free(z);
     return DG_OK;
 }
 
@@ -165,16 +191,16 @@ static dg_err prepare(job *j)
     j->image = (size_t)j->g->model.size * (size_t)j->g->model.size * (size_t)j->g->model.channels;
     dg_err e = choose_latents(j);
     if (e) return e;
-    const size_t images = (size_t)j->latents.count, all = images * (size_t)j->frames;
+    const size_t images = (size_t)(j->walks * j->stops), all = images * (size_t)j->frames;
     if (all > gif_most / j->image)
         return dg_fail(DG_USAGE,
                        "GIF: too large (%zu frames of %d x %d, at most %zu); use fewer latents, --frames or --walks",
                        all, j->g->model.size, j->g->model.size, gif_most / j->image);
-    j->z = malloc(images * (size_t)j->g->inputs * sizeof *j->z);
+    j->in = malloc(images * (size_t)j->g->inputs * sizeof *j->in);
     j->pixels = malloc(all * j->image);
-    if (!j->z || !j->pixels) return dg_fail(DG_DEVICE, "out of memory");
-    dg_latents_get(&j->latents, 0, j->latents.count, j->z);
-    e = dg_results_directory(j->o, "interpolated", j->dir, sizeof j->dir);
+    if (!j->in || !j->pixels) return dg_fail(DG_DEVICE, "out of memory");
+    e = put_inputs(j);
+    if (!e) e = dg_results_directory(j->o, "interpolated", j->dir, sizeof j->dir);
     return e ? e : dg_outputs_check(j->dir, (const char *const[]){"strip.png", "walk.gif", NULL});
 }
 
@@ -194,7 +220,8 @@ int dg_cmd_interpolate(const dg_options *o)
     if (!e) dg_say("%s/strip.png", j.dir);
     if (!e) dg_say("%s/walk.gif", j.dir);
     dg_latents_close(&j.latents);
-    free(j.z);
+    dg_sample_classes_close(&j.classes);
+    free(j.in);
     free(j.pixels);
     dg_generator_close(j.g);
     return (int)e;

@@ -241,12 +241,12 @@ typedef struct {
 } run_memory;
 
 /* Memory for computing the ZCA whitening is freed before the memory of training is allocated. */
-static run_memory memory_of(const dg_job *job, bool labels, int images)
+static run_memory memory_of(const dg_job *job, int images)
 {
     const dg_model *m = &job->model;
     const bool whitened = m->input == DG_INPUT_ZCA;
     run_memory r = {.decoded = (double)images * m->size * m->size * m->channels,
-                    .records = labels ? (double)images * (double)dg_job_record_bytes(job) : 0,
+                    .records = dg_job_labelled(job) ? (double)images * (double)dg_job_record_bytes(job) : 0,
                     .matrix = whitened ? dg_whitening_bytes(m->size, m->channels) : 0,
                     .finding = whitened ? dg_whitening_bytes_to_find(m->size, m->channels) : 0};
     r.all = (double)job->arena.bytes + r.decoded + r.records + r.matrix;
@@ -277,16 +277,16 @@ static dg_err dry_run(const dg_options *given, dg_model *model, dg_backend *b)
     dg_options o = *given;
     dg_dataset d = {0};
     dg_job job;
-    const bool labels = dg_recipe_find(model)->labels;
     dg_err e = dg_training_images(&o, model, dg_least_images(&o), &d);
     if (e) return e;
     const int tests = d.count - d.train + d.aside;
     dg_settle_batch(&o, d.train);
     dg_settle_length(&o, d.train);
+    if (model->classes) dg_settle_classes(&o, d.train, model->classes);
     const dg_job_options g = dg_options_run(&o, o.batch, d.train, tests);
     e = dg_build_to_fit(&job, model, &g, b, o.device_memory);
     if (!e) {
-        const run_memory memory = memory_of(&job, labels, d.count);
+        const run_memory memory = memory_of(&job, d.count);
         if (o.dry_run == DG_DRY_RUN_OPS) {
             print_run(&o, d.train, tests);
             e = print_job(&job, false);

@@ -28,13 +28,31 @@
 #include "host/train/train.h"
 #include "host/run/stop.h"
 
-static dg_err check_classes(const dg_training *r, dg_model *model)
+/* Print the classes of a conditional GAN with the fewest and the most images. */
+static dg_err note_sizes(const dg_training *r, const dg_model *model)
+{
+    const dg_dataset *d = &r->data;
+    int *images, least = 0, most = 0;
+    if (!model->classes) return DG_OK;
+    const dg_err e = dg_class_images(d, &images);
+    if (e) return e;
+    for (int c = 0; c < d->classes; c++) {
+        if (images[c] < images[least]) least = c;
+        if (images[c] > images[most]) most = c;
+    }
+    dg_progress_note(r->progress, DG_MSG("note-class-sizes", "%d classes, from %d image%s (%s) to %d (%s)"), d->classes,
+                     images[least], dg_s(images[least]), d->class_name[least], images[most], d->class_name[most]);
+    free(images);
+    return DG_OK;
+}
+
+static dg_err check_classes(const dg_training *r, dg_model *model, const dg_recipe *recipe)
 {
     const dg_dataset *d = &r->data;
     const bool begins = !r->o->resume || (!r->o->resume_from && !dg_rundir_has(&r->dir, "checkpoint.safetensors"));
     const int before = dg_classifier_classes(model);
     const dg_err e = dg_follow_classes(r->o, d, begins, model);
-    if (e) return e;
+    if (e || !recipe->labels) return e ? e : note_sizes(r, model);
     const int classes = dg_classifier_classes(model);
     if (classes != before)
         dg_progress_note(r->progress, "the dataset has %d classes: using model %s for as many classes", classes,
@@ -75,6 +93,7 @@ static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe
     dg_dataset_options d = dg_all_images(o, o->data, model->size, model->channels);
     d.least = dg_least_images(o);
     d.labelled = d.fixed_shape = recipe->labels;
+    d.hash_labels = dg_needs_labels(o, model);
     d.test = o->test;
     d.seed = o->seed;
     d.cache = o->cache;
@@ -97,7 +116,7 @@ static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe
     if (*dg_left_out(&r->data, left_out, sizeof left_out))
         dg_progress_note(r->progress, DG_MSG("note-left-out", "ignored: %s"), left_out);
     e = advise(r, &d);
-    return e || !recipe->labels ? e : check_classes(r, model);
+    return e || !d.hash_labels ? e : check_classes(r, model, recipe);
 }
 
 /* Open the device while images are loaded. If the device fails, remove skipped.txt of a new run. */
@@ -112,7 +131,16 @@ static dg_err open_and_load(dg_training *r, dg_model *model, const dg_recipe *re
     return device;
 }
 
-static dg_err build_job(dg_training *r, const dg_model *model, const dg_recipe *recipe, dg_checkpoint_info *info)
+static dg_err set_classes(dg_training *r)
+{
+    int *images;
+    dg_err e = dg_class_images(&r->data, &images);
+    if (!e) e = dg_job_set_classes(&r->job, images);
+    free(images);
+    return e;
+}
+
+static dg_err build_job(dg_training *r, const dg_model *model, dg_checkpoint_info *info)
 {
     const dg_options *o = r->o;
     const int count = r->data.train;
@@ -133,7 +161,9 @@ static dg_err build_job(dg_training *r, const dg_model *model, const dg_recipe *
             window);
     if (!e) e = dg_train_whitening(r, model); /* after the memory check, because computing the ZCA whitening is slow */
     r->job.o.input = r->input;
-    if (!e && recipe->labels) e = dg_job_records(&r->job, r->data.pixels, r->data.label, r->data.count, &r->records);
+    if (!e && dg_job_labelled(&r->job))
+        e = dg_job_records(&r->job, r->data.pixels, r->data.label, r->data.count, &r->records);
+    if (!e && model->classes) e = set_classes(r);
     if (e) return e;
     const dg_records records = {r->records ? r->records : r->data.pixels, dg_job_record_bytes(&r->job), count};
     e = dg_loader_open(&r->feed, r->backend, records, o->batch, dg_images_of_epoch(o, count), window, o->seed);
@@ -240,7 +270,7 @@ static dg_err set_up(dg_training *r)
     if (!e) e = settle_config(r, model);
     if (!e) e = dg_train_settle(r, model);
     o = r->o;
-    if (!e) e = build_job(r, model, recipe, &info);
+    if (!e) e = build_job(r, model, &info);
     if (!e) e = open_critic(r); /* open_critic may refuse the dataset, so it runs before the run directory is changed */
     if (!e) e = st ? dg_train_resume(r, st, path, &info) : dg_train_begin(r, init);
     const bool settled = !e && (o->resume || strcmp(r->config, o->resolved));

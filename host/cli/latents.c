@@ -15,10 +15,10 @@ dg_err dg_latents_open(const dg_options *o, const dg_generator *g, int seeds, dg
     if (!o->z && !o->read_z) return DG_OK;
     l->what = "latent";
     l->first = 0;
-    if (o->read_z) return dg_z_read(o->read_z, g->inputs, &l->z, &l->count);
+    if (o->read_z) return dg_z_read(o->read_z, g->latent, &l->z, &l->count);
     dg_z_sum sum;
     l->count = 1;
-    l->z = malloc((size_t)g->inputs * sizeof *l->z);
+    l->z = malloc((size_t)g->latent * sizeof *l->z);
     if (!l->z) return dg_fail(DG_DEVICE, "out of memory for a latent");
     e = dg_z_parse(o->z, &sum);
     return e ? e : dg_z_evaluate(g, &sum, l->z);
@@ -28,9 +28,9 @@ void dg_latents_close(dg_latents *l) { free(l->z); }
 
 void dg_latents_get(const dg_latents *l, int first, int n, float *z)
 {
-    const size_t each = (size_t)l->g->inputs, values = (size_t)n * each;
+    const size_t each = (size_t)l->g->latent, values = (size_t)n * each;
     if (l->z) memcpy(z, l->z + (size_t)first * each, values * sizeof *z);
-    else dg_generator_inputs(l->g, z, l->first + (uint64_t)first, n);
+    else dg_generator_z(l->g, z, l->first + (uint64_t)first, n);
     for (size_t i = 0; i < values && !l->along; i++) z[i] *= (float)l->o->truncation;
 }
 
@@ -42,10 +42,10 @@ void dg_latents_say(const dg_latents *l, int first, int n, char *out, size_t siz
     else snprintf(out, size, "%" PRIu64 "-%" PRIu64, from, from + (uint64_t)n - 1);
 }
 
-dg_err dg_latents_write(const dg_latents *l, const char *path)
+dg_err dg_latents_write(const dg_latents *l, const int64_t *class, const char *path)
 {
     enum { CHUNK = 64 };
-    const size_t each = (size_t)l->g->inputs;
+    const size_t each = (size_t)l->g->latent;
     float *z = malloc((size_t)l->count * each * sizeof *z);
     if (!z) return dg_fail(DG_DEVICE, "--write-z %s: out of memory", path);
     for (int i = 0; i < l->count; i += CHUNK)
@@ -54,7 +54,7 @@ dg_err dg_latents_write(const dg_latents *l, const char *path)
     const char *key = l->o->read_z ? "file" : l->o->z ? "z" : "seeds";
     if (l->z) dg_printable(source, sizeof source, l->o->read_z ? l->o->read_z : l->o->z);
     else snprintf(source, sizeof source, "%" PRIu64 "-%" PRIu64, l->first, l->first + (uint64_t)l->count - 1);
-    const dg_err e = dg_z_write(path, z, l->count, l->g->inputs, key, source);
+    const dg_err e = dg_z_write(path, z, class, l->count, l->g->latent, key, source);
     free(z);
     return e;
 }
@@ -74,7 +74,7 @@ static void put_pair(float *pair, const float *z, const double *v, size_t n)
 dg_err dg_latents_along_directions(dg_latents *l, dg_generator *g)
 {
     const dg_options *o = l->o;
-    const size_t each = (size_t)g->inputs;
+    const size_t each = (size_t)g->latent;
     if (o->direction_last > each)
         return dg_fail(DG_USAGE, DG_MSG("no-such-direction", "--direction: the latents have only %zu directions"),
                        each);

@@ -8,7 +8,7 @@ typedef struct {
     const dg_options *o;
     const dg_generator *g;
     int count;
-    float *z;         /* (count, inputs), or NULL: the latents of the seeds o->seed_first, ... */
+    float *z;         /* (count, latent), or NULL: the latents of the seeds o->seed_first, ... */
     const char *what; /* "seed" or "latent", for names of files and messages */
     uint64_t first;   /* number of the first latent: its seed, or 0 */
     bool along;       /* z has pairs for directions, after --truncation */
@@ -24,7 +24,8 @@ void dg_latents_get(const dg_latents *l, int first, int n, float *z);
 /* Write the source of n latents from index `first` on, such as "7", "3-18" or the expression of --z. */
 void dg_latents_say(const dg_latents *l, int first, int n, char *out, size_t size);
 
-dg_err dg_latents_write(const dg_latents *l, const char *path);
+/* `class` (count) has the classes of the samples, or is NULL. */
+dg_err dg_latents_write(const dg_latents *l, const int64_t *class, const char *path);
 
 /* Replace each latent by pairs of latents, a pair per direction of --direction. The component along the direction is -3
  * in the first latent of the pair, and 3 in the second. */

@@ -20,6 +20,7 @@ typedef struct {
     int limit;            /* max number of training images and of test images, or 0 for no limit */
     bool fixed_shape;     /* the model fixes size and channels, so printed advice suggests no other values */
     bool labelled;        /* load classes and test images in addition to training images */
+    bool hash_labels;     /* without `labelled`: the fingerprint also depends on the labels */
     const char *test;     /* folder of test images, or a share of each class, such as "0.5"; may be NULL */
     bool any_part;        /* if the dataset has only test images, train on these instead of returning DG_DATA */
     uint64_t seed;
@@ -64,6 +65,7 @@ typedef struct {
     int classes;
     char **class_name;
     const char *labels; /* name of the label file in the dataset's folder, or NULL without such a file */
+    bool single;        /* all images are in one class, so `classes` is 0 */
     char *unclassified; /* reason why folders or labels define no classes, or NULL without folders and labels */
 } dg_dataset;
 

@@ -21,6 +21,7 @@ static dg_err check_classes(dg_dataset *d)
     d->class_name = NULL;
     d->label = NULL;
     d->classes = 0;
+    d->single = true;
     return (d->unclassified = strdup(why)) ? DG_OK : dg_fail(DG_DEVICE, "no memory for the classes");
 }
 
@@ -35,7 +36,8 @@ uint64_t dg_hash_labels(uint64_t h, const dg_dataset *d)
 static void take_fingerprint(const dg_dataset_options *o, dg_dataset *d)
 {
     if (!d->fingerprint) d->fingerprint = dg_dataset_fingerprint(d, dg_dataset_threads(o));
-    if (o->labelled && (d->classes || d->train < d->count)) d->fingerprint = dg_hash_labels(d->fingerprint, d);
+    if ((o->labelled || o->hash_labels) && (d->classes || d->train < d->count))
+        d->fingerprint = dg_hash_labels(d->fingerprint, d);
 }
 
 dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Find the value of the tEXt chunk `key` before the pixels of a PNG. The first *n bytes of the value are in p. */
@@ -86,6 +87,19 @@ static bool ours(int folder, const char *file, const char *const *names, const c
     return n > 0 && dg_png_says(head, (size_t)n, key, value);
 }
 
+static dg_err find_other(const char *dir, const char *const *names, const char *key, const char *value,
+                         char first[256]);
+
+/* True for a folder with only our files, if names[0] is DG_MADE_FOLDERS. */
+static bool our_folder(const char *dir, const char *file, const char *const *names, const char *key, const char *value)
+{
+    char path[4400], other[256];
+    struct stat s;
+    if (strcmp(names[0], DG_MADE_FOLDERS) != 0) return false;
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, file) >= sizeof path) return false;
+    return !lstat(path, &s) && S_ISDIR(s.st_mode) && !find_other(path, names + 1, key, value, other) && !*other;
+}
+
 /* first: receives the bytewise smallest name of a file that dg_only_ours refuses, or "" if there is none. */
 static dg_err find_other(const char *dir, const char *const *names, const char *key, const char *value, char first[256])
 {
@@ -97,7 +111,7 @@ static dg_err find_other(const char *dir, const char *const *names, const char *
     }
     for (const struct dirent *e; (errno = 0, e = readdir(d));)
         if (e->d_name[0] != '.' && (!*first || strcmp(e->d_name, first) < 0) &&
-            !ours(dirfd(d), e->d_name, names, key, value))
+            !ours(dirfd(d), e->d_name, names, key, value) && !our_folder(dir, e->d_name, names, key, value))
             snprintf(first, 256, "%s", e->d_name);
     const int error = errno;
     closedir(d);

@@ -48,7 +48,7 @@ static void put_value(dg_pb *graph, int field, const dg_onnx_value *v)
         else dg_pb_number(&dim, 1, (uint64_t)v->dim[i - 1]);
         dg_pb_put(&shape, 1, &dim);
     }
-    dg_pb_number(&tensor, 1, F32);
+    dg_pb_number(&tensor, 1, v->whole ? I64 : F32);
     dg_pb_put(&tensor, 2, &shape);
     dg_pb_put(&type, 1, &tensor);
     dg_pb_text(&value, 1, v->name);
@@ -98,6 +98,7 @@ static dg_err write_pieces(const dg_onnx *o, const char *path, const dg_st_tenso
             dg_pb_text(b, GRAPH_NAME, o->name);
             for (int k = 0; k < o->nodes; k++) put_node(b, &o->node[k]);
             put_value(b, GRAPH_IN, &o->in);
+            if (*o->class.name) put_value(b, GRAPH_IN, &o->class);
             put_value(b, GRAPH_OUT, &o->out);
         }
         if (i < weights) put_weight(b, &weight[i]);

@@ -27,11 +27,12 @@ typedef struct {
     char name[DG_ONNX_NAME];
     int rank;
     int64_t dim[3];
+    bool whole; /* int64 instead of float */
 } dg_onnx_value;
 
 typedef struct {
     char name[80];
-    dg_onnx_value in, out;
+    dg_onnx_value in, out, class; /* class: second input, of a conditional generator; no name: none */
     dg_onnx_node *node;
     int nodes;
     bool no_memory;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static dg_err hash_weights(dg_generator *g, uint64_t *hash)
 {
@@ -39,7 +40,9 @@ dg_err dg_generator_load(dg_generator *g, const dg_st *st, const char *path)
     dg_err e = dg_job_build(&g->job, &g->model, &go, g->backend);
     if (!e && !g->job.plan[DG_PLAN_SAMPLE].ops)
         e = dg_fail(DG_USAGE, DG_MSG("no-images", "%s: model %s has no generator"), path, g->model.name);
+    if (!e) g->latent = g->model.latent;
     if (!e) g->inputs = dg_job_inputs(&g->job);
+    if (!e && g->info.class_images) e = dg_job_set_classes(&g->job, g->info.class_images);
     if (!e) e = dg_job_alloc(&g->job, NULL, NULL);
     if (!e) e = dg_checkpoint_load(st, path, &g->job);
     return e ? e : name_origin(g);
@@ -57,10 +60,16 @@ dg_err dg_generator_open(const dg_device *d, const char *path, dg_generator **ou
     return e;
 }
 
-void dg_generator_inputs(const dg_generator *g, float *in, uint64_t first, int n)
+void dg_generator_z(const dg_generator *g, float *z, uint64_t first, int n)
 {
     for (int i = 0; i < n; i++)
-        g->job.recipe->sample(in + (size_t)i * (size_t)g->inputs, g->inputs, g->info.seed, first + (uint64_t)i);
+        g->job.recipe->sample(z + (size_t)i * (size_t)g->latent, g->latent, g->info.seed, first + (uint64_t)i);
+}
+
+void dg_generator_input(const dg_generator *g, float *in, const float *z, int class)
+{
+    memcpy(in, z, (size_t)g->latent * sizeof *in);
+    for (int i = g->latent; i < g->inputs; i++) in[i] = i - g->latent == class;
 }
 
 dg_err dg_generator_make(dg_generator *g, const float *in, int n, uint8_t *pixels, const char *what, uint64_t first)
@@ -81,14 +90,15 @@ dg_err dg_generator_make(dg_generator *g, const float *in, int n, uint8_t *pixel
     return e;
 }
 
-dg_err dg_generator_images(dg_generator *g, uint64_t first, int n, uint8_t *pixels, const char *what)
+dg_err dg_generator_images(dg_generator *g, uint64_t first, int n, int class, uint8_t *pixels, const char *what)
 {
     const size_t each = (size_t)g->model.size * (size_t)g->model.size * (size_t)g->model.channels;
     float *in = malloc((size_t)DG_GENERATOR_CHUNK * (size_t)g->inputs * sizeof *in);
     dg_err e = in ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d images", n);
     for (int i = 0; i < n && !e; i += DG_GENERATOR_CHUNK) {
         const int count = n - i < DG_GENERATOR_CHUNK ? n - i : DG_GENERATOR_CHUNK;
-        dg_generator_inputs(g, in, first + (uint64_t)i, count);
+        for (int k = 0; k < count; k++)
+            dg_job_sample(&g->job, in + (size_t)k * (size_t)g->inputs, g->info.seed, first + (uint64_t)(i + k), class);
         e = dg_generator_make(g, in, count, pixels + (size_t)i * each, what, first + (uint64_t)i);
     }
     free(in);

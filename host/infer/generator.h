@@ -10,8 +10,8 @@ typedef struct {
     dg_checkpoint_info info;
     dg_backend *backend;
     dg_job job;
-    int inputs;
-    char origin[200]; /* ASCII text with the model, the step and a hash of the generator's weights */
+    int latent, inputs; /* values of a latent vector; with the class of a conditional generator */
+    char origin[200];   /* ASCII text with the model, the step and a hash of the generator's weights */
 } dg_generator;
 
 enum { DG_GENERATOR_CHUNK = 64 }; /* images per batch */
@@ -22,11 +22,17 @@ dg_err dg_generator_open(const dg_device *d, const char *path, dg_generator **ou
 dg_err dg_generator_load(dg_generator *g, const dg_st *st, const char *path);
 void dg_generator_close(dg_generator *g);
 
-/* Draw the latent vectors (n, inputs) of the images with the numbers first ... first + n - 1. */
-void dg_generator_inputs(const dg_generator *g, float *in, uint64_t first, int n);
+/* Draw the latent vectors (n, latent) of the images with the numbers first ... first + n - 1. */
+void dg_generator_z(const dg_generator *g, float *z, uint64_t first, int n);
 
-/* Generate n <= DG_GENERATOR_CHUNK images. Returns DG_NUMBERS if an image has NaN or infinity. The error message
- * names the image by `what` ("seed" or "frame") and number. The first image has the number `first`. */
+/* Write an input (inputs): a latent vector and, for a conditional generator, a one-hot class. */
+void dg_generator_input(const dg_generator *g, float *in, const float *z, int class);
+
+/* Generate n <= DG_GENERATOR_CHUNK images from inputs (n, inputs). Returns DG_NUMBERS if an image has NaN or infinity.
+ * The error message names the image by `what` ("seed" or "frame") and number. The first image has the number `first`.
+ */
 dg_err dg_generator_make(dg_generator *g, const float *in, int n, uint8_t *pixels, const char *what, uint64_t first);
 
-dg_err dg_generator_images(dg_generator *g, uint64_t first, int n, uint8_t *pixels, const char *what);
+/* Generate the images with the numbers first ... first + n - 1, of class `class`. -1: the classes of dg_job_class_of.
+ */
+dg_err dg_generator_images(dg_generator *g, uint64_t first, int n, int class, uint8_t *pixels, const char *what);

@@ -19,16 +19,18 @@ typedef struct {
  * latent of the right one. A sum of whole numbers is a latent. Errors (DG_USAGE) name the position. */
 dg_err dg_z_parse(const char *text, dg_z_sum *out);
 
-/* Compute the latent (g->inputs). A sum of several seeds is scaled to the norm sqrt(g->inputs) of a normal vector. */
+/* Compute the latent (g->latent). A sum of several seeds is scaled to the norm sqrt(g->latent) of a normal vector. */
 dg_err dg_z_evaluate(const dg_generator *g, const dg_z_sum *sum, float *z);
 
 enum { DG_Z_ROWS = 1000000 };
 
-/* Read the tensor "z" of shape (n, inputs) or (n, inputs, 1, 1) with 1 to DG_Z_ROWS rows. *z is malloc'd. */
-dg_err dg_z_read(const char *path, int inputs, float **z, int *n);
+/* Read the tensor "z" of shape (n, latent) or (n, latent, 1, 1) with 1 to DG_Z_ROWS rows. *z is malloc'd. */
+dg_err dg_z_read(const char *path, int latent, float **z, int *n);
 
 /* Check the header of a file for dg_z_read. Returns the tensor, or NULL with a message. */
-const dg_st_tensor *dg_z_tensor(const dg_st *st, const char *path, int inputs);
+const dg_st_tensor *dg_z_tensor(const dg_st *st, const char *path, int latent);
 
-/* Write n latents. The metadata entry `key` describes their source. */
-dg_err dg_z_write(const char *path, const float *z, int n, int inputs, const char *key, const char *value);
+/* Write n latents and, unless class is NULL, their classes (n) as tensor "class". The metadata entry `key` describes
+ * their source. */
+dg_err dg_z_write(const char *path, const float *z, const int64_t *class, int n, int latent, const char *key,
+                  const char *value);

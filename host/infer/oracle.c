@@ -79,7 +79,7 @@ static dg_err check_steps(dg_oracle *o)
 
 static dg_err check_labels(const dg_oracle *o)
 {
-    const int64_t *label = o->labels->data, classes = dg_classifier_classes(&o->model);
+    const int64_t *label = o->labels->data, classes = o->z ? o->model.classes : dg_classifier_classes(&o->model);
     for (int i = 0; i < o->count; i++)
         if (label[i] < 0 || label[i] >= classes)
             return dg_fail(DG_USAGE, "%s: label %d is %lld; there are %lld classes", o->path, i, (long long)label[i],
@@ -101,7 +101,8 @@ static dg_err read_schedule(dg_oracle *o)
                  {"r1_end", 1e6, &j->r1_end},
                  {"r2_end", 1e6, &j->r2_end},
                  {"ema_half_life", 1e9, &j->ema_half_life},
-                 {"augment_p", 1, &j->augment_p}};
+                 {"augment_p", 1, &j->augment_p},
+                 {"class_fade", 1e9, &j->class_fade}};
     dg_err e = DG_OK;
     j->augment_p = 1;
     for (size_t i = 0; i < sizeof given / sizeof *given && !e; i++)
@@ -170,7 +171,6 @@ static dg_err read_classifier(dg_oracle *o)
     if (!e) e = whole(o, "nesterov", 0, 1, &nesterov);
     j->nesterov = nesterov;
     j->optimizer = name ? dg_optimizer_find(name) : DG_ADAM;
-    o->labelled = true;
     if (!e && j->optimizer == DG_OPTIMIZERS)
         e = dg_fail(DG_USAGE, "%s: metadata optimizer = %s: unknown optimizer", o->path, name);
     return e;
@@ -182,7 +182,10 @@ static dg_err read_model(dg_oracle *o)
     const char *model = dg_st_get(o->st, "model");
     dg_err e = model ? dg_model_parse(model, o->path, &o->model) : read_stock(o);
     if (!e) e = dg_recipe_for(&o->model, &r);
-    return e ? e : r->labels ? read_classifier(o) : read_gan(o);
+    if (e) return e;
+    o->labelled = r->labels || o->model.classes;
+    o->sampled = r->sample != NULL;
+    return r->labels ? read_classifier(o) : read_gan(o);
 }
 
 dg_err dg_oracle_open(dg_oracle *o, const char *path)
@@ -208,8 +211,8 @@ dg_err dg_oracle_open(dg_oracle *o, const char *path)
     o->images = dg_oracle_tensor(o, "images", DG_U8, 4, (int64_t[]){o->count, channels, size, size});
     o->index = dg_oracle_tensor(o, "index", DG_I64, 2, (int64_t[]){o->steps, o->batch});
     if (o->labelled) o->labels = dg_oracle_tensor(o, "labels", DG_I64, 1, (int64_t[]){o->count});
-    else o->z = dg_oracle_tensor(o, "z", DG_F64, 3, (int64_t[]){o->steps, o->batch, o->model.latent});
-    if (!o->images || !o->index || !(o->labelled ? o->labels : o->z)) return DG_USAGE;
+    if (o->sampled) o->z = dg_oracle_tensor(o, "z", DG_F64, 3, (int64_t[]){o->steps, o->batch, o->model.latent});
+    if (!o->images || !o->index || (o->labelled && !o->labels) || (o->sampled && !o->z)) return DG_USAGE;
     if ((e = dg_st_load(o->st))) return e;
     e = check_steps(o);
     return e || !o->labelled ? e : check_labels(o);

@@ -12,7 +12,7 @@ typedef struct {
     const dg_st_tensor *images, *index;
     const dg_st_tensor *z;
     const dg_st_tensor *labels;
-    bool labelled;
+    bool labelled, sampled; /* images have labels; the run has latents z */
     double lr;
     dg_job_options job; /* options of the optimizer; for a classifier, also mean and standard deviation of the input */
 } dg_oracle;

@@ -190,11 +190,11 @@ dg_err dg_z_parse(const char *text, dg_z_sum *out)
 
 dg_err dg_z_evaluate(const dg_generator *g, const dg_z_sum *s, float *z)
 {
-    const int n = g->inputs;
+    const int n = g->latent;
     double *total = calloc((size_t)n, sizeof *total), squares = 0;
     if (!total) return dg_fail(DG_DEVICE, "out of memory for a latent of %d values", n);
     for (int i = 0; i < s->terms; i++) {
-        dg_generator_inputs(g, z, s->seed[i], 1);
+        dg_generator_z(g, z, s->seed[i], 1);
         for (int k = 0; k < n; k++) total[k] += s->factor[i] * (double)z[k];
     }
     for (int k = 0; k < n; k++) squares += total[k] * total[k];

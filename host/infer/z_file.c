@@ -8,7 +8,7 @@
 #include "host/files/replace.h"
 #include "host/infer/latents.h"
 
-const dg_st_tensor *dg_z_tensor(const dg_st *st, const char *path, int inputs)
+const dg_st_tensor *dg_z_tensor(const dg_st *st, const char *path, int latent)
 {
     const dg_st_tensor *t = dg_st_find(st, "z");
     if (!t) {
@@ -16,7 +16,7 @@ const dg_st_tensor *dg_z_tensor(const dg_st *st, const char *path, int inputs)
         return NULL;
     }
     bool fits = (t->type == DG_F32 || t->type == DG_F64) && (t->rank == 2 || t->rank == 4) && t->dim[0] >= 1 &&
-                t->dim[0] <= DG_Z_ROWS && t->dim[1] == inputs;
+                t->dim[0] <= DG_Z_ROWS && t->dim[1] == latent;
     for (int i = 2; i < t->rank; i++) fits &= t->dim[i] == 1;
     if (fits) return t;
     char shape[200] = "";
@@ -24,24 +24,24 @@ const dg_st_tensor *dg_z_tensor(const dg_st *st, const char *path, int inputs)
         snprintf(shape + strlen(shape), sizeof shape - strlen(shape), "%s%lld", i ? " x " : "", (long long)t->dim[i]);
     dg_set_message("%s: tensor z has shape %s and type %s; the generator needs N x %d floating-point "
                    "values, with N from 1 to %d",
-                   path, shape, dg_st_type_name[t->type], inputs, DG_Z_ROWS);
+                   path, shape, dg_st_type_name[t->type], latent, DG_Z_ROWS);
     return NULL;
 }
 
-dg_err dg_z_read(const char *path, int inputs, float **z, int *n)
+dg_err dg_z_read(const char *path, int latent, float **z, int *n)
 {
     dg_st *st = NULL;
     *z = NULL;
     dg_err e = dg_st_open(path, 0, &st);
-    const dg_st_tensor *t = e ? NULL : dg_z_tensor(st, path, inputs);
+    const dg_st_tensor *t = e ? NULL : dg_z_tensor(st, path, latent);
     if (!e && !t) e = DG_IO;
     if (!e) e = dg_st_load(st);
-    const size_t count = e ? 0 : (size_t)t->dim[0] * (size_t)inputs;
+    const size_t count = e ? 0 : (size_t)t->dim[0] * (size_t)latent;
     if (!e && !(*z = malloc(count * sizeof **z))) e = dg_fail(DG_DEVICE, "%s: out of memory", path);
     for (size_t i = 0; i < count && !e; i++) {
         (*z)[i] = t->type == DG_F32 ? ((const float *)t->data)[i] : (float)((const double *)t->data)[i];
         if (!isfinite((*z)[i]))
-            e = dg_fail(DG_IO, "%s: value %zu of latent %zu is %g", path, i % (size_t)inputs, i / (size_t)inputs,
+            e = dg_fail(DG_IO, "%s: value %zu of latent %zu is %g", path, i % (size_t)latent, i / (size_t)latent,
                         (double)(*z)[i]);
     }
     if (!e) *n = (int)t->dim[0];
@@ -52,14 +52,17 @@ dg_err dg_z_read(const char *path, int inputs, float **z, int *n)
     return e;
 }
 
-dg_err dg_z_write(const char *path, const float *z, int n, int inputs, const char *key, const char *value)
+dg_err dg_z_write(const char *path, const float *z, const int64_t *class, int n, int latent, const char *key,
+                  const char *value)
 {
-    const dg_st_tensor t = {.name = "z",
-                            .type = DG_F32,
-                            .rank = 4,
-                            .dim = {n, inputs, 1, 1},
-                            .data = z,
-                            .bytes = (size_t)n * (size_t)inputs * sizeof *z};
+    const dg_st_tensor t[] = {
+        {.name = "z",
+         .type = DG_F32,
+         .rank = 4,
+         .dim = {n, latent, 1, 1},
+         .data = z,
+         .bytes = (size_t)n * (size_t)latent * sizeof *z},
+        {.name = "class", .type = DG_I64, .rank = 1, .dim = {n}, .data = class, .bytes = (size_t)n * sizeof *class}};
     const dg_st_meta meta[] = {{"format", DG_Z_FORMAT}, {"version", dg_version}, {key, value}};
-    return dg_st_write(path, &t, 1, meta, 3, true);
+    return dg_st_write(path, t, class ? 2 : 1, meta, 3, true);
 }

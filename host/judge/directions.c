@@ -16,12 +16,12 @@ static bool reaches(const dg_layer *l, int k)
     return k <= l->pad && (l->pad - k) % l->stride == 0 && (l->pad - k) / l->stride < l->out.H;
 }
 
-/* Add W^T W to a (n, n), for weights in PyTorch's layout. */
+/* Add W^T W of the first n inputs to a (n, n), for weights in PyTorch's layout. */
 static void add_products(const dg_layer *l, const double *w, size_t n, double *a)
 {
     const bool transposed = l->kind == &dg_layer_conv_transpose;
     const size_t filters = (size_t)l->filters, K = (size_t)l->kernel, input = transposed ? filters * K * K : K * K,
-                 filter = transposed ? K * K : n * K * K;
+                 filter = transposed ? K * K : (size_t)l->in.C * K * K;
     for (size_t at = 0; at < filters * K * K; at++) {
         const size_t place = at % (K * K);
         const double *row = w + at / (K * K) * filter + place;
@@ -42,17 +42,17 @@ static void copy_positive(double *out, const double *v, size_t n)
 dg_err dg_directions(dg_generator *g, int first, int n, double *out)
 {
     const dg_layer *l = &g->model.net[DG_G].layer[0];
-    const size_t size = (size_t)g->inputs;
+    const size_t size = (size_t)g->latent;
     double *a = calloc(size * size + size + (size_t)l->filters, sizeof *a), *w = NULL;
     dg_err e = a ? dg_fold_read(&g->job, DG_G, 0, &w, a + size * size + size)
-                 : dg_fail(DG_DEVICE, "out of memory for a matrix of %d rows", g->inputs);
+                 : dg_fail(DG_DEVICE, "out of memory for a matrix of %d rows", g->latent);
     if (!e && (!w || l->groups > 1))
         e = dg_fail(DG_USAGE,
                     "layer %s of model %s: has no matrix of weights; directions need "
                     "op = conv, conv_transpose or dense with groups = 1",
                     l->name, g->model.name);
     if (!e) add_products(l, w, size, a);
-    if (!e) e = dg_eigen(a, g->inputs, a + size * size);
+    if (!e) e = dg_eigen(a, g->latent, a + size * size);
     for (int i = 0; i < n && !e; i++)
         copy_positive(out + (size_t)i * size, a + (size - (size_t)(first + i)) * size, size);
     free(a);

@@ -117,7 +117,7 @@ static dcgan_error sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels
     dg_generator *g = &job->g;
     if (n < 1) return (dcgan_error)dg_fail(DG_USAGE, "%d images: must be at least 1", n);
     if (!g->inputs) return (dcgan_error)dg_fail(DG_USAGE, "model %s has no generator", g->model.name);
-    return (dcgan_error)dg_generator_images(g, first, n, pixels, "image");
+    return (dcgan_error)dg_generator_images(g, first, n, -1, pixels, "image");
 }
 
 dcgan_error dcgan_sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels)

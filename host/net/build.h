@@ -34,6 +34,7 @@ typedef struct {
     int order;              /* index of the pass in the step, for random numbers; pass 0 updates spectral norm */
     const double *momentum; /* momentum of running statistics, or NULL for PyTorch's default 0.1 */
     const char *suffix;
+    const dg_view *label; /* labels of the images for layer pick, or NULL; image n has label n % number of labels */
     dg_view in;
     dg_view target; /* output of the last layer; row -1: dg_forward allocates a row */
     dg_view out;

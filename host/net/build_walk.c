@@ -230,7 +230,7 @@ dg_err dg_build_forward(const dg_model *m, int net, int N, dg_backend *backend, 
 {
     dg_err e = dg_net_check_values(m, net, N);
     if (e) return e;
-    dg_builder b = {.model = m, .arena = a, .plan = plan, .real = backend->real, .first = net};
+    dg_builder b = {.model = m, .arena = a, .plan = plan, .real = backend->real, .first = net, .state = -1};
     dg_pass p = {.net = net, .N = N, .groups = 1, .frozen = true, .suffix = "", .target = nothing};
     char name[sizeof plan->name];
     snprintf(name, sizeof name, "%s forward", m->net[net].name);

@@ -26,24 +26,25 @@ static dg_err check_end(const dg_model *m, int net, const dg_layer *last)
 {
     const dg_shape want = net == DG_G ? (dg_shape){1, m->size, m->size, m->channels} : (dg_shape){1, 1, 1, 1};
     const dg_shape is = last->out;
+    const dg_layer *end = last->kind == &dg_layer_pick ? last - 1 : last;
     if (is.H != want.H || is.W != want.W || is.C != want.C)
         return dg_layer_fail(last, m->where, "output is %d x %d x %d; the %s needs %d x %d x %d", is.H, is.W, is.C,
                              net == DG_G ? "generator" : "discriminator", want.H, want.W, want.C);
     if (net == DG_G && (last->norm || (last->act != DG_ACT_TANH && last->act != DG_ACT_NONE)))
         return dg_layer_fail(last, m->where,
                              DG_MSG("end-of-g", "is the last layer of G: needs norm = none, and act = tanh or none"));
-    if (net == DG_D && (last->norm == DG_NORM_BATCH || last->act != DG_ACT_NONE))
-        return dg_layer_fail(last, m->where, "is the last layer of D: needs norm = none or spectral, and act = none");
+    if (net == DG_D && (end->norm == DG_NORM_BATCH || end->act != DG_ACT_NONE || end->add >= 0))
+        return dg_layer_fail(end, m->where, "is the last layer of D: needs norm = none or spectral, and act = none");
     return DG_OK;
 }
 
 static dg_err check_model(const dg_model *m)
 {
-    if (m->input != DG_INPUT_SIGNED || m->classes)
+    if (m->input != DG_INPUT_SIGNED)
         return dg_fail(DG_USAGE,
                        DG_MSG("zca-for-classifiers",
-                              "%s: [model] %s: applies to classifiers only; a GAN needs input = signed and no classes"),
-                       m->where, m->classes ? "classes" : "input");
+                              "%s: [model] input: applies to classifiers only; a GAN needs input = signed"),
+                       m->where);
     for (int net = 0; net < 2; net++) {
         const dg_net *n = &m->net[net];
         if (n->latent != (net == DG_G))
@@ -77,6 +78,10 @@ static void statistics_plan(const dg_builder *all, dg_job *job)
     dg_plan *plan = &job->plan[DG_PLAN_STATISTICS];
     dg_builder b = with_averages(all, plan);
     dg_plan_begin(plan, &job->arena, dg_plan_role_name[DG_PLAN_STATISTICS]);
+    if (job->model.classes) {
+        const dg_shape shape = {1, 1, 1, BATCHES * job->o.batch};
+        job->class_labels = dg_keep(job, dg_arena_row(&job->arena, "statistics.label", DG_WORK, DG_G, DG_I32, shape));
+    }
     for (int k = 0; k < BATCHES; k++) {
         char suffix[16];
         snprintf(suffix, sizeof suffix, ".s%d", k + 1);
@@ -85,12 +90,13 @@ static void statistics_plan(const dg_builder *all, dg_job *job)
         const dg_view z = {dg_work_row(&b, DG_G, shape, "G.z%s", suffix), 0};
         dg_op *op = dg_add_noise(job, plan, z.row, job->o.batch, DG_STREAM_STATISTICS);
         op->u.noise.first_step = (uint64_t)k;
+        const dg_view label = {job->class_labels, (int64_t)k * job->o.batch};
         dg_pass g = {.net = DG_G,
                      .N = job->o.batch,
                      .groups = 1,
                      .momentum = &momentum,
                      .suffix = suffix,
-                     .in = z,
+                     .in = dg_add_onehot(&b, job, z, label, job->o.batch, suffix),
                      .target = nothing};
         dg_forward(&b, &g);
     }
@@ -100,7 +106,9 @@ static void sample_plan(dg_builder *b, dg_job *job, int N)
 {
     dg_plan *plan = b->plan = &job->plan[DG_PLAN_SAMPLE];
     dg_plan_begin(plan, &job->arena, dg_plan_role_name[DG_PLAN_SAMPLE]);
-    job->input[DG_PLAN_SAMPLE] = dg_keep(job, dg_work_row(b, DG_G, (dg_shape){N, 1, 1, job->model.latent}, "sample.z"));
+    job->input[DG_PLAN_SAMPLE] =
+        dg_keep(job,
+                dg_work_row(b, DG_G, dg_batch_of(dg_net_input(&job->model, &job->model.net[DG_G]), N), "sample.z"));
     dg_pass p = {.net = DG_G,
                  .N = N,
                  .groups = 1,

@@ -20,6 +20,20 @@ dg_op *dg_add_noise(dg_job *job, dg_plan *plan, int z, int N, int stream)
     return op;
 }
 
+dg_view dg_add_onehot(dg_builder *b, dg_job *job, dg_view z, dg_view label, int N, const char *suffix)
+{
+    const dg_model *m = &job->model;
+    if (!m->classes) return z;
+    const int width = m->latent + m->classes;
+    const dg_view in = {dg_work_row(b, DG_G, (dg_shape){N, 1, 1, width}, "G.in%s", suffix), 0};
+    dg_op *op = dg_plan_add(b->plan, DG_OP_onehot, "G.onehot%s", suffix);
+    op->u.onehot = (dg_onehot_args){.N = N, .width = width, .latent = m->latent};
+    dg_bind(op, "y", in);
+    dg_bind(op, "z", z);
+    dg_bind(op, "label", label);
+    return in;
+}
+
 static const dg_view nothing = {-1, 0};
 
 static dg_view from(dg_view v, int64_t elements) { return (dg_view){v.row, v.offset + elements}; }
@@ -55,12 +69,19 @@ static void add_loss(dg_job *job, dg_plan *plan, const loss_part *s)
 
 /* For a paired loss of G: logit_real = D(augment(x)) with the updated D and no backward pass. Momentum 0 keeps D's
  * running statistics, because x has already updated them. */
-static dg_view see_real_again(dg_builder *b, dg_job *job, dg_view seen, int B)
+static dg_view see_real_again(dg_builder *b, dg_job *job, dg_view seen, const dg_view *label, int B)
 {
     static const double none = 0;
     if (!dg_losses[job->o.loss].paired) return nothing;
-    dg_pass d = {
-        .net = DG_D, .N = B, .groups = 1, .order = 2, .momentum = &none, .suffix = ".r", .in = seen, .target = nothing};
+    dg_pass d = {.net = DG_D,
+                 .N = B,
+                 .groups = 1,
+                 .order = 2,
+                 .momentum = &none,
+                 .suffix = ".r",
+                 .label = label,
+                 .in = seen,
+                 .target = nothing};
     dg_forward(b, &d);
     return d.out;
 }
@@ -72,22 +93,25 @@ void dg_gan_step(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     dg_plan *plan = b->plan = &job->plan[role];
     dg_plan_begin(plan, &job->arena, dg_plan_role_name[role]);
 
-    /* x = next(loader); z = torch.randn(B, latent). x and fake are views of tensor D.x. */
+    /* x, label = next(loader); z = torch.randn(B, latent). x and fake are views of tensor D.x. */
     const dg_view x = {dg_work_row(b, DG_D, (dg_shape){2 * B, S, S, C}, "D.x"), 0};
     const dg_view fake = from(x, (int64_t)B * S * S * C);
     const dg_view z = {dg_work_row(b, DG_G, (dg_shape){B, 1, 1, m->latent}, "G.z"), 0};
     job->input[role] = z.row;
     job->arena.row[z.row].keep = job->o.z_given;
-    dg_add_gather(job, plan, "D.x.gather", x, nothing, B)->u.gather.flip = job->o.flip;
+    dg_view label = nothing;
+    if (m->classes) label.row = dg_arena_row(b->arena, "D.label", DG_WORK, DG_D, DG_I32, (dg_shape){1, 1, 1, B});
+    dg_add_gather(job, plan, "D.x.gather", x, label, B)->u.gather.flip = job->o.flip;
     if (!job->o.z_given) dg_add_noise(job, plan, z.row, B, DG_STREAM_NOISE);
 
-    /* fake = G(z) */
-    dg_pass g = {.net = DG_G, .N = B, .groups = 1, .suffix = "", .in = z, .target = fake};
+    /* fake = G(z), or G(torch.cat([z, one_hot(label)])) with classes */
+    const dg_view in = dg_add_onehot(b, job, z, label, B, "");
+    dg_pass g = {.net = DG_G, .N = B, .groups = 1, .suffix = "", .in = in, .target = fake};
     dg_forward(b, &g);
 
     /* logit = torch.cat([D(augment(x)), D(augment(fake.detach()))]) */
     const dg_view seen = dg_add_augment(b, job, DG_D, x, 2 * B, 0);
-    dg_pass d = {.net = DG_D, .N = 2 * B, .groups = 2, .suffix = "", .in = seen, .target = nothing};
+    dg_pass d = {.net = DG_D, .N = 2 * B, .groups = 2, .suffix = "", .label = &label, .in = seen, .target = nothing};
     dg_forward(b, &d);
 
     /* loss_d = criterion(logit[:B], 1) + criterion(logit[B:], low) */
@@ -103,9 +127,10 @@ void dg_gan_step(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     dg_add_update(job, plan, DG_D, DG_BAD_D);
 
     /* logit = D(augment(fake)), with the updated D */
-    const dg_view real_again = see_real_again(b, job, seen, B);
+    const dg_view real_again = see_real_again(b, job, seen, &label, B);
     const dg_view again = dg_add_augment(b, job, DG_D, fake, B, 1);
-    d = (dg_pass){.net = DG_D, .N = B, .groups = 1, .order = 1, .suffix = ".g", .in = again, .target = nothing};
+    d = (dg_pass){
+        .net = DG_D, .N = B, .groups = 1, .order = 1, .suffix = ".g", .label = &label, .in = again, .target = nothing};
     dg_forward(b, &d);
 
     /* loss_g = criterion(logit, 1) */

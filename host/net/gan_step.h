@@ -8,6 +8,9 @@ enum { DG_G = 0, DG_D = 1 };
 
 dg_op *dg_add_noise(dg_job *job, dg_plan *plan, int z, int N, int stream);
 
+/* Append an op that joins N latents z and one-hot labels for G. Without classes, append nothing and return z. */
+dg_view dg_add_onehot(dg_builder *b, dg_job *job, dg_view z, dg_view label, int N, const char *suffix);
+
 /* Indices into dg_metrics. */
 enum {
     DG_LOSS_D_REAL,

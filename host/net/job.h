@@ -45,6 +45,7 @@ struct dg_job_options {
     double ema_half_life; /* half-life of the EMA in images, or 0; both 0: no EMA */
     int augment;
     double augment_p;                         /* probability of each augmentation */
+    double class_fade;                        /* images until a conditional D weighs classes fully; 0: from the start */
     double schedule;                          /* length of the cosine schedule in images; 0: no schedule */
     double lr_end, beta2_end, r1_end, r2_end; /* values at the end of the schedule (0: constant); lr_end is a factor */
     dg_start start;
@@ -57,6 +58,8 @@ struct dg_job_options {
 };
 
 static inline bool dg_is_averaged(const dg_job_options *o) { return o->ema > 0 || o->ema_half_life > 0; }
+/* True if values of the step state change from step to step. */
+static inline bool dg_is_scheduled(const dg_job_options *o) { return o->schedule > 0 || o->class_fade > 0; }
 
 typedef struct {
     char name[64]; /* "G.main.0.weight", "D.main.3.running_var" */
@@ -99,6 +102,8 @@ struct dg_job {
     int input[DG_PLANS];   /* arena row that the caller writes before a run of the plan (latent vectors); -1: none */
     int gradient[DG_PLANS], squares[DG_PLANS]; /* arena rows of v and |v|^2 (penalty.h); -1: no penalty */
     int values, pixels;                        /* arena rows of samples: floating point, uint8 */
+    int *class_images;                         /* conditional GAN: images per class; NULL: equal shares */
+    int class_labels;                          /* arena row of the labels of plan "statistics"; -1: none */
     bool unsettled;                            /* true if averaged weights have changed since plan "statistics" ran */
     struct {
         int data, perm, state;
@@ -110,7 +115,7 @@ struct dg_job {
 /* Build all plans and place their arena rows, without allocating the arena. */
 dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o, dg_backend *b);
 
-/* Returns the bytes of a dataset record: an image, followed by an int32 label if the recipe has labels. */
+/* Returns the bytes of a dataset record: an image, followed by an int32 label if dg_job_labelled. */
 size_t dg_job_record_bytes(const dg_job *job);
 
 /* Allocate (malloc) and fill `count` dataset records. A record has a uint8 image, or a whitened floating-point image
@@ -125,6 +130,20 @@ void dg_job_free(dg_job *job);
 
 void dg_job_rows(dg_job *job);
 
+/* True if dataset records have labels: for classifiers and conditional GANs. */
+static inline bool dg_job_labelled(const dg_job *job) { return job->recipe->labels || job->model.classes; }
+
+/* Set the number of images per class, by which a conditional GAN draws the classes of its samples. */
+dg_err dg_job_set_classes(dg_job *job, const int *images);
+
+/* Returns the class of sample number `image` of a conditional GAN. Any consecutive samples have nearly the shares of
+ * the dataset. */
+int dg_job_class_of(const dg_job *job, uint64_t image);
+
+/* Draw the inputs (dg_job_inputs) of sample number `image`. The class of a conditional GAN is `class`; -1: that of
+ * dg_job_class_of. */
+void dg_job_sample(const dg_job *job, float *in, uint64_t seed, uint64_t image, int class);
+
 const dg_plan *dg_job_plan(const dg_job *job, const char *name);
 void *dg_job_memory(const dg_job *job, int row);
 
@@ -133,7 +152,7 @@ void *dg_job_memory(const dg_job *job, int row);
 dg_err dg_job_init(dg_job *job, uint64_t seed);
 
 /* Apply dg_schedule_step to a copy of `state`, and copy the result to the device. dg_job_put_state uses images =
- * o.schedule / 2 and batch = o.batch. */
+ * o.schedule / 2, or o.class_fade / 2 without a schedule, and batch = o.batch. */
 dg_err dg_job_put_scheduled(dg_job *job, const dg_step_state *state, double images, int batch);
 dg_err dg_job_put_state(dg_job *job, const dg_step_state *state);
 /* Wait for the steps, then copy the metrics of steps first .. first+n-1; n <= DG_RING. */
@@ -179,8 +198,9 @@ dg_err dg_job_put_test(dg_job *job, const uint8_t *records, int n);
  * record an event after this call. */
 dg_err dg_job_start_generate(dg_job *job, const float *in, int n, uint8_t *pixels);
 
-/* Set beta2, ema, augment and penalty of step state s from the options, for a step of `batch` images. With a schedule
- * of T images, also scale s->lr. A scheduled value is end + (start - end) c with c = (1 + cos(pi u)) / 2 and u = min(1,
- * images / T). The EMA half-life starts at 0, because early weights are poor. The probability of augmentations starts
- * at 0, because D cannot memorise images early (Huang et al. 2024). */
+/* Set beta2, ema, augment, penalty and classes of step state s from the options, for a step of `batch` images. With a
+ * schedule of T images, also scale s->lr. A scheduled value is end + (start - end) c with c = (1 + cos(pi u)) / 2 and u
+ * = min(1, images / T). The EMA half-life starts at 0, because early weights are poor. The probability of augmentations
+ * starts at 0, because D cannot memorise images early (Huang et al. 2024). With o.class_fade = F, the weight of classes
+ * is 0 for the first F / 3 images, then rises linearly to 1, which it reaches after F images (Shahbazi et al. 2022). */
 void dg_schedule_step(const dg_job_options *o, double images, int batch, dg_step_state *s);

@@ -53,7 +53,7 @@ dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o,
     memset(job->input, 0xff, sizeof job->input);
     memset(job->gradient, 0xff, sizeof job->gradient);
     memset(job->squares, 0xff, sizeof job->squares);
-    job->values = job->pixels = -1;
+    job->values = job->pixels = job->class_labels = -1;
     job->recipe = o->recipe;
     dg_err e = o->recipe ? DG_OK : dg_recipe_for(model, &job->recipe);
     if (!e) e = job->recipe->check(model, o);
@@ -85,7 +85,7 @@ dg_err dg_job_alloc(dg_job *job, const uint8_t *data, const int32_t *perm)
     dg_backend *b = job->backend;
     void *states = NULL;
     dg_err e = dg_arena_alloc(&job->arena, b);
-    if (!e && (job->o.schedule > 0 || job->o.ema_half_life > 0))
+    if (!e && (dg_is_scheduled(&job->o) || job->o.ema_half_life > 0))
         e = b->alloc_host(b, DG_RING * sizeof *job->states, &states);
     if (e) return e;
     job->states = states;
@@ -107,6 +107,7 @@ void dg_job_free(dg_job *job)
     if (job->backend) dg_arena_free(&job->arena, job->backend);
     if (job->states) job->backend->release_host(job->backend, job->states);
     free(job->tensor);
+    free(job->class_images);
     memset(job, 0, sizeof *job);
 }
 

@@ -18,7 +18,7 @@ static size_t pixels_of(const dg_model *m) { return (size_t)m->size * (size_t)m-
 size_t dg_job_record_bytes(const dg_job *job)
 {
     const size_t value = job->model.input == DG_INPUT_ZCA ? dg_type_bytes(job->backend->real) : 1;
-    return pixels_of(&job->model) * value + (job->recipe->labels ? sizeof(int32_t) : 0);
+    return pixels_of(&job->model) * value + (dg_job_labelled(job) ? sizeof(int32_t) : 0);
 }
 
 /* Scale pixels to -1..1, for jobs without a whitening (bench, check). */
@@ -50,10 +50,10 @@ dg_err dg_job_records(const dg_job *job, const uint8_t *pixels, const int32_t *l
 {
     const size_t record = dg_job_record_bytes(job);
     const dg_net *last = &job->model.net[job->model.nets - 1];
-    const int classes = last->layer[last->layers - 1].out.C;
+    const int classes = job->recipe->labels ? last->layer[last->layers - 1].out.C : job->model.classes;
     *out = malloc((size_t)count * record);
     dg_err e = *out ? put_images(job, pixels, count, *out) : dg_fail(DG_DEVICE, "out of memory for %d images", count);
-    for (int i = 0; !e && i < count && job->recipe->labels; i++) {
+    for (int i = 0; !e && i < count && dg_job_labelled(job); i++) {
         const int32_t class = label ? label[i] : i % classes;
         memcpy(*out + (size_t)(i + 1) * record - sizeof class, &class, sizeof class);
     }
@@ -67,7 +67,7 @@ static dg_shape data_shape(const dg_job *job)
 {
     const dg_model *m = &job->model;
     const int rows = job->o.window ? 2 * job->o.window : job->o.rows;
-    if (!job->recipe->labels) return (dg_shape){rows, m->size, m->size, m->channels};
+    if (!dg_job_labelled(job)) return (dg_shape){rows, m->size, m->size, m->channels};
     return (dg_shape){rows, 1, 1, (int)dg_job_record_bytes(job)};
 }
 

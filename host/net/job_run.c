@@ -1,6 +1,7 @@
 /* Runs the plans of a job: training, sampling and testing. */
 #include <stdlib.h>
 #include <math.h>
+#include <string.h>
 
 #include "host/net/job.h"
 
@@ -19,7 +20,8 @@ dg_err dg_job_put_scheduled(dg_job *job, const dg_step_state *state, double imag
 
 dg_err dg_job_put_state(dg_job *job, const dg_step_state *state)
 {
-    return dg_job_put_scheduled(job, state, job->o.schedule / 2, job->o.batch);
+    const double images = job->o.schedule > 0 ? job->o.schedule / 2 : job->o.class_fade / 2;
+    return dg_job_put_scheduled(job, state, images, job->o.batch);
 }
 
 static dg_err copy_metrics(dg_job *job, uint64_t first, int n, dg_metrics *out, bool wait)
@@ -62,9 +64,24 @@ dg_err dg_job_steps(dg_job *job, int batch, int n)
     return e;
 }
 
+static dg_err put_statistics_labels(dg_job *job)
+{
+    if (job->class_labels < 0) return DG_OK;
+    const int n = job->arena.row[job->class_labels].shape.C;
+    int32_t *label = malloc((size_t)n * sizeof *label);
+    if (!label) return dg_fail(DG_DEVICE, "out of memory for %d labels", n);
+    for (int i = 0; i < n; i++) label[i] = dg_job_class_of(job, (uint64_t)i);
+    const dg_err e = job->backend->put(job->backend, dg_job_memory(job, job->class_labels), label,
+                                       (size_t)n * sizeof *label);
+    free(label);
+    return e;
+}
+
 dg_err dg_job_settle(dg_job *job)
 {
     if (!job->unsettled) return DG_OK;
+    const dg_err e = put_statistics_labels(job);
+    if (e) return e;
     job->unsettled = false;
     return job->backend->run(job->backend, &job->plan[DG_PLAN_STATISTICS]);
 }
@@ -76,6 +93,37 @@ static size_t values_of(const dg_job *job, int row)
 }
 
 int dg_job_inputs(const dg_job *job) { return (int)values_of(job, job->input[DG_PLAN_SAMPLE]); }
+
+dg_err dg_job_set_classes(dg_job *job, const int *images)
+{
+    const size_t bytes = (size_t)job->model.classes * sizeof *images;
+    if (!job->class_images) job->class_images = malloc(bytes);
+    if (!job->class_images) return dg_fail(DG_DEVICE, "out of memory for %d classes", job->model.classes);
+    memcpy(job->class_images, images, bytes);
+    return DG_OK;
+}
+
+/* Multiples of the golden ratio, modulo 1, are evenly spread. The fraction (32 bits) selects an image of the dataset,
+ * sorted by class. */
+int dg_job_class_of(const dg_job *job, uint64_t image)
+{
+    const uint64_t fraction = (image + 1) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+    const int classes = job->model.classes, *images = job->class_images;
+    uint64_t all = 0;
+    int c = 0;
+    if (!images) return (int)(fraction * (uint64_t)classes >> 32);
+    for (int k = 0; k < classes; k++) all += (uint64_t)images[k];
+    for (uint64_t at = fraction * all >> 32; at >= (uint64_t)images[c]; c++) at -= (uint64_t)images[c];
+    return c;
+}
+
+void dg_job_sample(const dg_job *job, float *in, uint64_t seed, uint64_t image, int class)
+{
+    const int latent = job->model.latent, classes = job->model.classes;
+    job->recipe->sample(in, latent, seed, image);
+    memset(in + latent, 0, (size_t)classes * sizeof *in);
+    if (classes) in[latent + (class < 0 ? dg_job_class_of(job, image) : class)] = 1;
+}
 
 dg_err dg_job_put_input(dg_job *job, dg_plan_role plan, size_t first, const double *in, size_t count)
 {
@@ -198,4 +246,5 @@ void dg_schedule_step(const dg_job_options *o, double images, int batch, dg_step
     s->penalty[1] = between(o->r2, o->r2_end, c);
     s->ema = o->ema_half_life > 0 ? half_life > 0 ? exp2(-batch / half_life) : 0 : o->ema;
     s->augment = o->augment_p * risen;
+    s->classes = o->class_fade > 0 ? fmin(1, fmax(0, 1.5 * images / o->class_fade - 0.5)) : 1;
 }

@@ -75,7 +75,7 @@ typedef enum {
 typedef struct {
     char name[64], where[256];
     int size, channels, latent;
-    int classes;
+    int classes; /* of a conditional GAN (docs/model-files.md), or 0. For a classifier, 0 or its number of logits. */
     dg_input input;
     double epsilon;
     dg_model_value train[DG_TRAIN_MAX];
@@ -94,7 +94,7 @@ dg_err dg_model_parse(const char *text, const char *where, dg_model *out);
 
 static inline dg_shape dg_net_input(const dg_model *m, const dg_net *n)
 {
-    return n->latent ? (dg_shape){1, 1, 1, m->latent} : (dg_shape){1, m->size, m->size, m->channels};
+    return n->latent ? (dg_shape){1, 1, 1, m->latent + m->classes} : (dg_shape){1, m->size, m->size, m->channels};
 }
 
 /* Write a stock DCGAN as model text to out (DG_MODEL_TEXT_MAX bytes). The layers of G have ngf * 2^depth ... ngf
@@ -113,8 +113,8 @@ dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char o
 /* Returns the name suffix of models with this norm in D, such as "-spectral", or NULL without a suffix. */
 const char *dg_model_norm_suffix(dg_norm norm);
 
-/* Write the model text of a classifier with `classes` classes. Returns DG_USAGE if the model is not a classifier or the
- * text is too long. */
+/* Write the model text of a classifier or conditional GAN with `classes` classes. Returns DG_USAGE if the model is
+ * neither a classifier nor a GAN, or the text is too long. */
 dg_err dg_model_reclassed(const char *model, const char *name, int classes, char out[DG_MODEL_TEXT_MAX]);
 
 /* Write the model name "NAME-2classes" for classes = 2. Returns false if name is not a built-in model. */

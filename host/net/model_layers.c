@@ -1,4 +1,5 @@
 /* Converts the sections of a model file to layers. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,6 +205,54 @@ static dg_err find_block(unroller *u, int i, int *to)
     return DG_OK;
 }
 
+/* Append layer pick to a conditional D, and increase the last layer's filters from 1 to classes + 1. */
+static dg_err add_pick(unroller *u)
+{
+    dg_net *n = u->net;
+    dg_layer *last = &n->layer[n->layers - 1];
+    const dg_shape s = last->out;
+    if (!(last->kind->takes & DG_KEY(FILTERS)) || s.H * s.W * s.C != 1 || last->add >= 0 || last->groups > 1)
+        return dg_layer_fail(last, u->t->where,
+                             DG_MSG("classes-end-of-d", "is the last layer of D: with [model] classes, it must be a "
+                                                        "convolution or a dense layer with one logit"));
+    if (n->layers == DG_MAX_LAYERS)
+        return dg_layer_fail(last, u->t->where, "a network has at most %d layers, including repeats", DG_MAX_LAYERS);
+    last->filters = last->out.C = u->t->m->classes + 1;
+    last[1] = (dg_layer){.line = last->line,
+                         .kind = &dg_layer_pick,
+                         .input = n->layers - 1,
+                         .add = -1,
+                         .flat = last->flat,
+                         .in = last->out,
+                         .module = u->modules++};
+    snprintf(last[1].name, sizeof last->name, "D.pick");
+    n->layers++;
+    return last[1].kind->shape(&last[1], u->t->where);
+}
+
+/* From MANY classes on, a dense layer before G.1 maps z and the class to latent + EMBEDDING values. Its weights start
+ * with a standard deviation for which these values have variance 1. */
+enum { MANY = 129, EMBEDDING = 32 };
+
+static dg_err add_embedding(unroller *u)
+{
+    const dg_model *m = u->t->m;
+    dg_layer *l = &u->net->layer[u->net->layers++];
+    *l = (dg_layer){.line = u->section[1].line,
+                    .kind = &dg_layer_dense,
+                    .input = -1,
+                    .add = -1,
+                    .filters = m->latent + EMBEDDING,
+                    .groups = 1,
+                    .start = DG_LAYER_START_GAIN,
+                    .gain = sqrt((m->latent + m->classes) / (m->latent + 1.0)),
+                    .in = dg_net_input(m, u->net)};
+    snprintf(l->name, sizeof l->name, "G.embed");
+    const dg_err e = l->kind->shape(l, u->t->where);
+    u->modules = l->kind->modules(l);
+    return e;
+}
+
 static dg_err unroll(unroller *u)
 {
     dg_err e = DG_OK;
@@ -211,10 +260,13 @@ static dg_err unroll(unroller *u)
     if (in > 0) return BAD(&u->section[1], "in = %s.%d: must be latent or image", u->net->name, in);
     u->net->latent = in == DG_IN_LATENT || (in == DG_IN_BEFORE && !strcmp(u->net->name, "G"));
     for (int i = 1; i <= u->sections && !e; i++) e = check_keys(u, &u->section[i]);
+    const int classes = u->t->m->classes;
+    if (!e && u->net->latent && classes >= MANY) e = add_embedding(u);
     for (int i = 1, to; i <= u->sections && !e; i = to + 1) {
         e = find_block(u, i, &to);
         if (!e) e = append_block(u, i, to, u->section[to].repeat);
     }
+    if (!e && classes && !strcmp(u->net->name, "D")) e = add_pick(u);
     return e;
 }
 

@@ -138,19 +138,22 @@ static size_t split_name(const char *name, int *classes, dg_norm *norm)
     return at - 1;
 }
 
-/* `text` is memory for two model texts. */
-static dg_err named_text(const char *name, char *text, bool *known)
+static dg_err named_text(const char *name, char text[DG_MODEL_TEXT_MAX], bool *known)
 {
-    char plain[64], *before = text + DG_MODEL_TEXT_MAX;
+    char plain[64];
     int classes;
     dg_norm norm;
     const size_t n = split_name(name, &classes, &norm);
     dg_err e = builtin_text(name, text, known);
     if (e || *known || !n || n >= sizeof plain) return e;
     snprintf(plain, sizeof plain, "%.*s", (int)n, name);
-    e = builtin_text(plain, before, known);
-    if (e || !*known) return e;
-    return classes ? dg_model_reclassed(before, name, classes, text) : dg_model_norm_d(before, name, norm, text);
+    char *before = malloc(DG_MODEL_TEXT_MAX);
+    if (!before) return dg_fail(DG_DEVICE, "out of memory");
+    e = named_text(plain, before, known);
+    if (!e && *known && classes) e = dg_model_reclassed(before, name, classes, text);
+    else if (!e && *known) e = dg_model_norm_d(before, name, norm, text);
+    free(before);
+    return e;
 }
 
 bool dg_model_name_classes(const char *name, int classes, char out[64])
@@ -163,7 +166,7 @@ bool dg_model_name_classes(const char *name, int classes, char out[64])
 
 static dg_err read_named(const char *name, dg_model *out, bool *known)
 {
-    char *text = malloc((size_t)2 * DG_MODEL_TEXT_MAX);
+    char *text = malloc(DG_MODEL_TEXT_MAX);
     if (!text) return dg_fail(DG_DEVICE, "model %s: out of memory", name);
     dg_err e = named_text(name, text, known);
     if (e) e = dg_context(e, "model %s", name);

@@ -90,30 +90,31 @@ dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char o
     return t.full ? dg_fail(DG_USAGE, "model %s: the text of the model file is too long", name) : DG_OK;
 }
 
-/* Replace the last line `filters = N` of a model text, which belongs to the last layer. */
+/* In a classifier, also replace the last line `filters = N`, which belongs to the last layer. */
 dg_err dg_model_reclassed(const char *model, const char *name, int classes, char out[DG_MODEL_TEXT_MAX])
 {
     char called[80], number[32], filters[32];
     text t = {.out = out};
     const char *last = NULL;
-    bool in_model = false, classifies = false;
+    bool in_model = false, classifies = false, is_gan = last_layer(model) != NULL;
     snprintf(called, sizeof called, "name = %.63s\n", name);
     snprintf(number, sizeof number, "classes = %d\n", classes);
     snprintf(filters, sizeof filters, "filters = %d\n", classes);
     for (const char *line = model; *line; line = after(line)) {
         classifies |= !strncmp(line, "[C.", 3);
-        if (says(line, "filters")) last = line;
+        if (says(line, "filters") && !is_gan) last = line;
     }
     for (const char *line = model, *next; *line; line = next) {
         next = after(line);
         if (*line == '[') in_model = !strncmp(line, "[model]", 7);
         const char *mine = line == last                        ? filters
                            : in_model && says(line, "name")    ? called
-                           : in_model && says(line, "classes") ? number
+                           : in_model && says(line, "classes") ? is_gan ? "" : number
                                                                : NULL;
         if (mine) put(&t, mine, strlen(mine));
         else put(&t, line, (size_t)(next - line));
+        if (is_gan && in_model && *line == '[') put(&t, number, strlen(number));
     }
-    if (!classifies) return dg_fail(DG_USAGE, "model %s: -Nclasses needs a classifier", name);
+    if (!classifies && !is_gan) return dg_fail(DG_USAGE, "model %s: -Nclasses needs a classifier or a GAN", name);
     return t.full ? dg_fail(DG_USAGE, "model %s: the text of the model file is too long", name) : DG_OK;
 }

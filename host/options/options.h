@@ -62,6 +62,9 @@ typedef struct {
     int changes, change[DG_SCHEDULE_MAX];
     double factor[DG_SCHEDULE_MAX];
     uint64_t seed;
+    bool conditional, by_class;
+    char *class;    /* class names for samples, or NULL */
+    int class_fade; /* in images; a conditional run replaces -1 (auto) by a value */
     bool drop_last, resume, quiet, allow_data_change;
     int dry_run; /* 0: train */
     int from_epoch;
@@ -88,8 +91,8 @@ typedef struct {
     bool no_graph, list_devices;
     double device_memory; /* MB */
 
-    int count;                      /* number of images; for eval, 0 means all images */
-    uint64_t seed_first, seed_last; /* generate without --seeds: 0 to count - 1 */
+    int count;                                /* number of images; for eval, 0 means all images */
+    uint64_t seed_first, seed_last;           /* generate without --seeds: 0 to count - 1 */
     uint64_t direction_first, direction_last; /* from 1; 0: no --direction */
     char *read_z, *z;
     double truncation;

@@ -24,6 +24,7 @@ dg_job_options dg_options_job(const dg_options *o)
     job.batch = o->batch;
     job.train = true;
     job.schedule = o->cosine ? o->schedule_length : 0;
+    job.class_fade = o->class_fade > 0 ? o->class_fade : 0;
     job.lr_end = o->lr_end / o->lr;
     return job;
 }

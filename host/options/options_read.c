@@ -254,6 +254,7 @@ static void take_settled(dg_options *o, const dg_options *run)
     if (!o->batch) o->batch = run->batch;
     if (!o->epochs) o->epochs = run->epochs;
     if (o->sample_every < 0) o->sample_every = run->sample_every;
+    if (o->class_fade < 0) o->class_fade = run->class_fade;
     if (!o->schedule_length && o->schedule && !strcmp(o->schedule, "cosine")) o->schedule_length = run->schedule_length;
 }
 

@@ -208,6 +208,15 @@ const dg_option dg_option_table[] = {
      "seed of all random numbers",
      "Runs with the same seed give the same bits. The command data uses the seed to draw images and to select the test "
      "images of --test. The command eval uses the seed to choose real images."},
+    {"conditional", 0, NULL, DG_OPT_FLAG, AT(conditional), NO_RANGE, "no", NULL, TRAINING, T | N,
+     RESULT | IF_SET | MODEL | FIXED | COMMON, "train a GAN that draws images of a given class",
+     "The classes are those of the dataset: a folder per class, or labels of IDX and CIFAR files. A conditional GAN is "
+     "trained with a model named MODEL-Nclasses for N classes. dcgan generate --class NAME then draws a class."},
+    {"class-fade", 0, "N", DG_OPT_AUTO, AT(class_fade), 0, 2e9, "auto", NULL, TRAINING, T, RESULT | IF_SET | MODEL,
+     "with --conditional: images shown until classes count fully",
+     "The discriminator ignores classes for the first third of N images, then their weight rises to 1. With 0, classes "
+     "count from the start. With auto, N is 30% of the images that the run will show if the dataset has fewer than 500 "
+     "images per class, else 0."},
     {"flip", 0, NULL, DG_OPT_FLAG, AT(job.flip), NO_RANGE, "no", NULL, TRAINING, T | N, RESULT | MODEL,
      "mirror images horizontally with probability 0.5", "The choice of the mirrored images depends on --seed."},
     {"drop-last", 0, NULL, DG_OPT_FLAG, AT(drop_last), NO_RANGE, "no", NULL, TRAINING, T | N, RESULT | MODEL,
@@ -290,9 +299,20 @@ const dg_option dg_option_table[] = {
     {"seeds", 0, "A-B", DG_OPT_SEEDS, AT(seed_first), 0, 9007199254740991.0, NULL, NULL, SAMPLES, G | I, 0,
      "range of seeds, one image per seed",
      "By default, the command generate starts at seed 0, and the command interpolate uses the seeds 1-5."},
+    {"class", 0, "NAME,...", DG_OPT_TEXT, AT(class), NO_RANGE, NULL, NULL, SAMPLES, G | I, ARGV,
+     "class of the samples of a conditional GAN; all = as in the dataset",
+     "NAME is the name of a class, or its number from 0 on. With several classes, the samples have these classes in "
+     "turn. "
+     "dcgan interpolate with several classes leads each latent vector from class to class."},
+    {"by-class", 0, NULL, DG_OPT_FLAG, AT(by_class), NO_RANGE, "no", NULL, SAMPLES, G, ARGV,
+     "write one sample per seed and class, with a folder per class",
+     "The classes are those of --class, or all classes. The grid has a row per class; each column has one latent "
+     "vector."},
     {"write-z", 0, "FILE", DG_OPT_TEXT, AT(write_z), NO_RANGE, NULL, NULL, SAMPLES, G, OUTPUT,
      "file for the latent vectors, for PyTorch and ONNX",
-     "FILE is a safetensors file with the tensor z of shape (N, latent, 1, 1)."},
+     "FILE is a safetensors file with the tensor z of shape (N, latent, 1, 1) and, for a conditional GAN, the tensor "
+     "class "
+     "of shape (N)."},
     {"read-z", 0, "FILE", DG_OPT_TEXT, AT(read_z), NO_RANGE, NULL, NULL, SAMPLES, G | I, ARGV,
      "file with the latent vectors, instead of seeds",
      "FILE is a safetensors file with the tensor z of shape (N, latent, 1, 1) or (N, latent), for example from "

@@ -51,7 +51,7 @@ dg_err dg_critic_judge(dg_critic *c, dg_job *job, uint64_t seed, double out[DG_L
 {
     const int n = c->jury.count, inputs = dg_job_inputs(job);
     dg_judged made = {0};
-    for (int i = 0; i < n; i++) job->recipe->sample(c->in + (size_t)i * (size_t)inputs, inputs, seed, (uint64_t)i);
+    for (int i = 0; i < n; i++) dg_job_sample(job, c->in + (size_t)i * (size_t)inputs, seed, (uint64_t)i, -1);
     dg_err e = dg_job_generate(job, c->in, n, c->made, NULL);
     if (!e) e = dg_judged_take(&c->jury, c->made, n, 1, 0, &made);
     if (!e) e = dg_judged_beside(&c->jury, &c->reals, &c->held, &made);

@@ -45,6 +45,29 @@ static long auto_epochs(long steps, int of_epoch)
     return steps > 0 && n < epochs_with(steps, of_epoch) ? epochs_with(steps, of_epoch) : n;
 }
 
+/* Returns a share of the images that a run will show, at most 2e9. */
+static double images_of_run(const dg_options *o, int images, double share)
+{
+    const int of_epoch = dg_steps_of_epoch(o, images);
+    const double used = dg_images_of_epoch(o, images);
+    const double shown = (double)dg_steps_of_run(o, images) * used / (of_epoch > 0 ? of_epoch : 1);
+    return fmin(2e9, share * shown + 0.5);
+}
+
+enum { FEW_PER_CLASS = 500 };
+
+void dg_settle_classes(dg_options *o, int images, int classes)
+{
+    if (o->class_fade < 0) o->class_fade = images / classes < FEW_PER_CLASS ? (int)images_of_run(o, images, 0.3) : 0;
+    if (dg_option_given(o, "grid")) return;
+    o->grid_rows = classes < DG_CLASS_ROWS ? classes : DG_CLASS_ROWS;
+}
+
+int dg_grid_class(const dg_options *o, int classes, int row)
+{
+    return classes <= o->grid_rows ? row % classes : (int)((int64_t)row * classes / o->grid_rows);
+}
+
 void dg_settle_length(dg_options *o, int images)
 {
     const int of_epoch = dg_steps_of_epoch(o, images);
@@ -52,11 +75,7 @@ void dg_settle_length(dg_options *o, int images)
         const long n = auto_epochs(o->steps, of_epoch > 0 ? of_epoch : 1);
         o->epochs = n < 1000000 ? (int)n : 1000000;
     }
-    if (o->cosine && !o->schedule_length) {
-        const double used = dg_images_of_epoch(o, images);
-        const double shown = (double)dg_steps_of_run(o, images) * used / (of_epoch > 0 ? of_epoch : 1);
-        o->schedule_length = (int)fmax(1, fmin(2e9, 0.8 * shown + 0.5));
-    }
+    if (o->cosine && !o->schedule_length) o->schedule_length = (int)fmax(1, images_of_run(o, images, 0.8));
     if (o->sample_every < 0) o->sample_every = (o->epochs + DG_AUTO_GRIDS - 1) / DG_AUTO_GRIDS;
 }
 

@@ -32,5 +32,14 @@ void dg_settle_batch(dg_options *o, int images);
  * An auto schedule ends after 80% of the images of the run. */
 void dg_settle_length(dg_options *o, int images);
 
+/* Replace auto in class_fade of a conditional run. Without --grid, a grid has one row per class, at most
+ * DG_CLASS_ROWS. */
+enum { DG_CLASS_ROWS = 16 };
+void dg_settle_classes(dg_options *o, int images, int classes);
+
+/* Returns the class of a row of a conditional run's grids. If there are more classes than rows, classes are left out.
+ */
+int dg_grid_class(const dg_options *o, int classes, int row);
+
 /* Write a duration as "45 seconds", "8 minutes", "3.5 hours" or "12 days"; returns out. */
 char *dg_duration(double seconds, char *out, size_t size);

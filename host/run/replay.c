@@ -90,6 +90,15 @@ static dg_err compare_metric(const dg_oracle *o, const dg_replay_report *r, cons
     return DG_OK;
 }
 
+/* Sample i has the latent and the label of image i in step 0. */
+static void sample_input(const dg_oracle *o, int i, float *in)
+{
+    const int latent = o->model.latent;
+    const double *z = (const double *)o->z->data + (size_t)i * (size_t)latent;
+    for (int k = 0; k < latent; k++) in[k] = (float)z[k];
+    if (o->labels) in[latent + ((const int64_t *)o->labels->data)[dg_oracle_index(o, 0)[i]]] = 1;
+}
+
 static dg_err compare_sample(const dg_oracle *o, dg_job *job, const dg_replay_report *r)
 {
     const dg_st_tensor *t = dg_st_find(o->st, "expect.sample");
@@ -98,11 +107,11 @@ static dg_err compare_sample(const dg_oracle *o, dg_job *job, const dg_replay_re
         return dg_fail(DG_USAGE, "%s: tensor expect.sample is missing or invalid", o->path);
     int n = (int)t->dim[0];
     if (!dg_oracle_tensor(o, "expect.sample", DG_F64, 4, (int64_t[]){n, C, S, S})) return DG_USAGE;
-    size_t latents = (size_t)n * (size_t)o->model.latent, values = (size_t)n * (size_t)S * (size_t)S * (size_t)C;
-    float *z = malloc(latents * sizeof *z);
+    const size_t inputs = (size_t)dg_job_inputs(job), values = (size_t)n * (size_t)S * (size_t)S * (size_t)C;
+    float *z = calloc((size_t)n * inputs, sizeof *z);
     double *x = malloc(2 * values * sizeof *x);
     dg_err e = z && x ? DG_OK : dg_fail(DG_DEVICE, "out of memory");
-    for (size_t i = 0; i < latents && !e; i++) z[i] = (float)((const double *)o->z->data)[i];
+    for (int i = 0; i < n && !e; i++) sample_input(o, i, z + (size_t)i * inputs);
     if (!e) e = dg_job_generate(job, z, n, NULL, x);
     if (!e) {
         double *nchw = x + values;

@@ -10,6 +10,7 @@
 #include "core/base/cores.h"
 #include "host/doctor/diversity.h"
 #include "host/figure/images.h"
+#include "host/run/length.h"
 #include "host/rundir/best.h"
 #include "host/rundir/history.h"
 #include "host/train/outputs.h"
@@ -139,15 +140,37 @@ dg_err dg_save_config(const dg_rundir *dir, const char *text)
     return dg_write_atomic_in(&at, dg_rundir_file(dir, path, "config.ini"), &(dg_chunk){text, strlen(text)}, 1);
 }
 
+/* Returns the images of a grid with a class per row. A class with fewer images than columns repeats them. Returns NULL
+ * without memory. */
+static uint8_t *reals_by_class(const dg_outputs *w)
+{
+    const dg_dataset *d = w->data;
+    const int rows = w->o->grid_rows, cols = w->o->grid_cols;
+    const size_t each = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
+    uint8_t *out = calloc((size_t)rows * (size_t)cols, each);
+    for (int r = 0; out && r < rows; r++) {
+        const int class = dg_grid_class(w->o, d->classes, r);
+        uint8_t *row = out + (size_t)r * (size_t)cols * each;
+        int n = 0;
+        for (int i = 0; i < d->train && n < cols; i++)
+            if (d->label[i] == class) memcpy(row + (size_t)n++ * each, d->pixels + (size_t)i * each, each);
+        for (int k = n; n && k < cols; k++) memcpy(row + (size_t)k * each, row + (size_t)(k % n) * each, each);
+    }
+    return out;
+}
+
 void dg_save_reals(dg_outputs *w)
 {
     int cells = w->o->grid_rows * w->o->grid_cols, n = cells < w->data->count ? cells : w->data->count;
+    const dg_dataset *d = w->data;
     image *p = new_image(w);
+    uint8_t *chosen = p && w->job->model.classes ? reals_by_class(w) : NULL;
     if (!p) return;
     dg_rundir_file(w->dir, p->path, "reals.png");
     give_image(w, p,
-               dg_sheet(w->data->pixels, n, w->data->size, w->data->channels, w->o->grid_rows, w->o->grid_cols,
-                        &p->image));
+               dg_sheet(chosen ? chosen : d->pixels, chosen ? cells : n, d->size, d->channels, w->o->grid_rows,
+                        w->o->grid_cols, &p->image));
+    free(chosen);
 }
 
 static bool every(int n, uint64_t epoch) { return n > 0 && epoch % (uint64_t)n == 0; }
@@ -178,8 +201,11 @@ void dg_begin_samples(dg_outputs *w, uint64_t epoch)
         e = b->alloc_host(b, (size_t)n * (size_t)m->size * (size_t)m->size * (size_t)m->channels, &pixels);
         w->samples.pixels = pixels;
     }
-    for (int i = 0; i < n && !e; i++)
-        w->job->recipe->sample(in + (size_t)i * (size_t)inputs, inputs, w->o->seed, (uint64_t)i);
+    for (int i = 0; i < n && !e; i++) {
+        const int cols = w->o->grid_cols, classes = m->classes;
+        const int class = classes ? dg_grid_class(w->o, classes, i / cols) : -1;
+        dg_job_sample(w->job, in + (size_t)i * (size_t)inputs, w->o->seed, (uint64_t)(classes ? i % cols : i), class);
+    }
     if (!e) e = dg_job_start_generate(w->job, in, n, w->samples.pixels);
     if (!e) e = b->record(b, DG_COMPUTE, DG_EVENT_SAMPLES);
     if (!e) w->samples.epoch = epoch;

@@ -69,7 +69,7 @@ static dg_err copy(dg_outputs *w, const dg_checkpoint_info *info, dg_snapshot **
 static save *take(dg_outputs *w, const dg_position *read)
 {
     save *s = calloc(1, sizeof *s);
-    char *classes = w->job->recipe->labels ? class_names(w->data) : NULL, *settings = dg_config_results(w->config);
+    char *classes = dg_job_labelled(w->job) ? class_names(w->data) : NULL, *settings = dg_config_results(w->config);
     const dg_backend *b = w->job->backend;
     const int used = dg_images_of_epoch(w->o, w->data->train);
     dg_checkpoint_info info = {.step = read->step,
@@ -82,7 +82,7 @@ static save *take(dg_outputs *w, const dg_position *read)
                                .config = settings,
                                .classes = classes};
     snprintf(info.precision, sizeof info.precision, "%s", dg_precision_name(b->real, b->math));
-    const bool whole = settings && s && (classes || !w->job->recipe->labels);
+    const bool whole = settings && s && (classes || !dg_job_labelled(w->job));
     const dg_err e = whole ? copy(w, &info, &s->snapshot) : dg_fail(DG_DEVICE, "out of memory for a checkpoint");
     free(classes);
     free(settings);

@@ -70,7 +70,7 @@ static dg_err compare_classes(const dg_training *r, const char *path, const dg_c
 {
     const dg_dataset *d = &r->data;
     const char *name = info->classes ? info->classes : "";
-    for (int i = 0; r->job.recipe->labels && i < d->classes; i++) {
+    for (int i = 0; dg_job_labelled(&r->job) && i < d->classes; i++) {
         const size_t n = strcspn(name, "\n");
         bool same = strlen(d->class_name[i]) == n;
         for (size_t k = 0; k < n && same; k++)

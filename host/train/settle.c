@@ -36,7 +36,7 @@ static dg_err search(dg_training *r, const dg_model *model, int *batch)
 
 static dg_err keep(dg_training *r, const dg_options *given)
 {
-    static const char *const key[] = {"batch", "epochs", "sample-every", "schedule-length"};
+    static const char *const key[] = {"batch", "epochs", "sample-every", "schedule-length", "class-fade", "grid"};
     for (size_t i = 0; i < sizeof key / sizeof *key; i++) {
         char now[32], then[32];
         const dg_option *t = dg_option_find(key[i]);
@@ -59,6 +59,7 @@ dg_err dg_train_settle(dg_training *r, const dg_model *model)
     if (e) return e;
     dg_settle_batch(&r->found, r->data.train);
     dg_settle_length(&r->found, r->data.train);
+    if (model->classes) dg_settle_classes(&r->found, r->data.train, model->classes);
     r->o = &r->found;
     if (given->batch && r->o->batch != given->batch)
         dg_progress_note(r->progress,
@@ -81,5 +82,10 @@ dg_err dg_train_settle(dg_training *r, const dg_model *model)
         dg_progress_note(r->progress,
                          DG_MSG("note-schedule-auto", "schedule-length auto: %d image%s (80%% of the run)"),
                          r->o->schedule_length, dg_s(r->o->schedule_length));
+    if (r->o->class_fade > 0 && given->class_fade < 0)
+        dg_progress_note(r->progress,
+                         DG_MSG("note-fade-auto", "class-fade auto: %d images, because there are fewer than 500 "
+                                                  "images per class (%d)"),
+                         r->o->class_fade, r->data.train / model->classes);
     return keep(r, given);
 }

@@ -18,7 +18,7 @@ static size_t images_bytes(const dg_job *job)
 static size_t beside(const dg_job *job)
 {
     if (!job->o.run || !job->backend->threads) return 0;
-    const size_t records = job->recipe->labels ? (size_t)job->o.rows * dg_job_record_bytes(job) : 0;
+    const size_t records = dg_job_labelled(job) ? (size_t)job->o.rows * dg_job_record_bytes(job) : 0;
     size_t tensor = 0; /* tensors are copied through a buffer of the largest tensor's size */
     for (int i = 0; i < job->tensors; i++)
         if (dg_job_tensor_count(&job->tensor[i]) > tensor) tensor = dg_job_tensor_count(&job->tensor[i]);

@@ -29,7 +29,7 @@ static dg_err put_state(dg_job *job, const dg_loader *f, const dg_position *at, 
 dg_err dg_epoch_begin(dg_job *job, dg_loader *f, const dg_position *at, const double lr[DG_NETS_MAX])
 {
     const dg_err e = dg_loader_epoch(f, at->epoch, place_of(f, at));
-    return e || job->o.schedule > 0
+    return e || dg_is_scheduled(&job->o)
                ? e
                : put_state(job, f, at, lr); /* with a schedule, dg_epoch_steps writes a state per step */
 }
@@ -37,8 +37,8 @@ dg_err dg_epoch_begin(dg_job *job, dg_loader *f, const dg_position *at, const do
 dg_err dg_epoch_steps(dg_job *job, dg_loader *f, dg_position *at, const double lr[DG_NETS_MAX], int n)
 {
     const int batch = batch_of(f, at);
-    const int each = job->o.schedule > 0 ? 1 : n;
-    const bool put = job->o.schedule > 0 || (job->o.ema_half_life > 0 && batch < f->batch);
+    const int each = dg_is_scheduled(&job->o) ? 1 : n;
+    const bool put = dg_is_scheduled(&job->o) || (job->o.ema_half_life > 0 && batch < f->batch);
     dg_err e = dg_loader_step(f, place_of(f, at));
     for (int i = 0; i < n && !e; i += each) {
         if (put) e = put_state(job, f, at, lr);
@@ -64,7 +64,7 @@ dg_err dg_trainer_start(dg_trainer *t, dg_job *job, const uint8_t *pixels, const
     const int batch = job->o.batch, used = drop_last ? count - count % batch : count;
     dg_err e = DG_OK;
     t->job = job;
-    if (job->recipe->labels) e = dg_job_records(job, pixels, label, count, &t->records);
+    if (dg_job_labelled(job)) e = dg_job_records(job, pixels, label, count, &t->records);
     if (e) return e;
     const dg_records r = {t->records ? t->records : pixels, dg_job_record_bytes(job), count};
     e = dg_loader_open(&t->feed, job->backend, r, batch, used, job->o.window, seed);

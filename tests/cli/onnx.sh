@@ -66,6 +66,18 @@ for model in bilinear-16x3 residual-16x3 r3gan-16x3 repeated.cfg; do
     generates_alike "$net.safetensors" "$net-z.safetensors" "$net-made"
 done
 
+# classes: G reads them with z, and D has a logit for each
+exits 0 data --synthesize three --classes 3 --count 66 --size 16 -q
+conditional=of-classes
+exits 0 --data three --model "$root/tests/tiny.cfg" --conditional --batch 8 --epochs 3 --out $conditional -q
+exits 0 export $conditional --onnx --out $conditional.onnx
+exits 0 export $conditional --out $conditional.safetensors
+exits 0 export $conditional --network D --onnx $conditional-d.onnx
+exits 0 generate $conditional --seeds 3-9 --write-z $conditional-z.safetensors --out $conditional-made
+onnx image $conditional.onnx $conditional-z.safetensors $conditional-made/seed-000[3-9].png
+onnx logits $conditional-d.onnx
+generates_alike $conditional.safetensors $conditional-z.safetensors $conditional-made
+
 # convolutions that read the vector of a dense layer
 network vector.cfg '[model] name=vector size=16 latent=8' \
     '[G] op=conv_transpose filters=10 kernel=4 stride=2 pad=1 act=relu' '[G.1] op=dense' \

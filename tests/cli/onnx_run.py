@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Reads an ONNX file as onnx.proto says and runs it with NumPy: independent of what wrote it.
 
-    onnx_run.py image FILE.onnx z.safetensors IMAGES        each is what `generate` drew, within 1 of 255
+    onnx_run.py image FILE.onnx z.safetensors IMAGES        each is what `generate` drew, within 1 of 255; its classes
+                                                            are in the file, if there are classes
     onnx_run.py classes FILE.onnx answers.json              shares of its images, as `classify --json` says
     onnx_run.py logits FILE.onnx                            of the network D, of some image: shape and finite
     onnx_run.py judged FILE.onnx log.csv IMAGES             D's mean output for them is d_x of the log's first step
@@ -95,8 +96,9 @@ def channels(v, x):
     return v.reshape([1, -1] + [1] * (x.ndim - 2))
 
 
-def run(o, x):
-    values = {o['in']: np.asarray(x, np.float64), **{k: v.astype(np.float64) for k, v in o['weights'].items()}}
+def run(o, x, label=None):
+    values = {k: v.astype(np.float64) for k, v in o['weights'].items()}
+    values.update({o['in']: np.asarray(x, np.float64), 'class': label})
     for names, out, kind, a in o['nodes']:
         v = [values[n] for n in names]
         x = v[0]
@@ -119,6 +121,7 @@ def run(o, x):
         else:
             y = {'Relu': lambda: np.maximum(x, 0), 'LeakyRelu': lambda: np.where(x < 0, x * a['alpha'], x),
                  'Tanh': lambda: np.tanh(x), 'Flatten': lambda: x.reshape(len(x), -1), 'Identity': lambda: x,
+                 'OneHot': lambda: v[2][0] + (v[2][1] - v[2][0]) * np.eye(int(v[1]))[x],
                  'Concat': lambda: np.concatenate(v, a['axis']), 'DepthToSpace': lambda: doubled(x, a['blocksize']),
                  'Add': lambda: x + v[1], 'Sub': lambda: x - v[1], 'Div': lambda: x / v[1],
                  'Reshape': lambda: x.reshape([int(d) or x.shape[i] for i, d in enumerate(v[1])])}[kind]()
@@ -154,17 +157,17 @@ def png(path):
     return np.array(rows).reshape(h, w, c).transpose(2, 0, 1)
 
 
-def tensor(path, name):
+def tensor(path, name, kind='<f4'):
     entries, _, data = st.read(path)
     t = entries[name]
-    return np.frombuffer(data[slice(*t['data_offsets'])], '<f4').reshape(t['shape'])
+    return np.frombuffer(data[slice(*t['data_offsets'])], kind).reshape(t['shape'])
 
 
 def main(what, path, *rest):
     o = read(path)
     if what == 'image':
         x = tensor(rest[0], 'z')
-        y = run(o, x)
+        y = run(o, x, tensor(rest[0], 'class', '<i8') if 'class.count' in o['weights'] else None)
         drawn = np.array([png(p) for p in rest[1:]])
         worst = np.abs(np.clip((y + 1) * 127.5, 0, 255) - drawn).max()
         assert worst < 0.51, worst
@@ -191,7 +194,7 @@ def main(what, path, *rest):
         assert what != 'spectral' or o['weights'].keys() == {'main.0.weight', 'main.2.weight', 'main.4.weight'}
         x = np.random.default_rng(1).standard_normal([3] + o['dims'])
         y = run(o, x)
-        assert y.shape == (3, 1, 1, 1), y.shape
+        assert y.shape == (3, 1 + int(o['meta'].get('classes', '').count('\n')), 1, 1), y.shape
     assert np.isfinite(y).all()
 
 

@@ -3,6 +3,7 @@
 #     tools/pytorch/make_oracle.py --images DIR --model X.cfg --batch 6 --count 20 --steps 100 --small
 # from images of `dcgan data --synthesize DIR --classes 4 --count 800 --size 20`; adam-pool with --ties. The GANs, with
 # penalties by double backward: --steps 20 --loss rpgan --r1 10 --r2 5, from --synthesize DIR --count 20 --size 16.
+# gan-classes has --r1 10 --r2 5 as well; gan-classes-fade --r1 2 --r2 3 --class-fade 100 and the loss bce.
 # sgd-plain, without momentum: --steps 20. tests/oracles/model.py prints X.cfg.
 # tests/golden was recorded at commit 09c177fd by
 #     tools/pytorch/make_oracle.py --size 16 --ngf 4 --ndf 4 --latent 8 --batch 6 --count 20 --small

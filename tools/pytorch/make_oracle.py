@@ -6,6 +6,7 @@
                            [--device cpu] [--arithmetic plain] [--loss bce] [--augment color,translation,cutout]
                            [--r1 GAMMA] [--r2 GAMMA] [--augment-p X] [--ema-half-life IMAGES]
                            [--schedule IMAGES] [--lr-end X] [--beta2-end X] [--r1-end GAMMA] [--r2-end GAMMA]
+                           [--class-fade IMAGES]
 
 Records the networks of a model file, built by torch_model.py: of a classifier, with its recipe, or of a GAN. A GAN's
 weights keep the size of activations, also those of layers with start = zero, and no bias of a convolution is 0, so
@@ -29,6 +30,7 @@ Layout (safetensors; names as in the example's state_dict, after init., expect.s
   images                  U8  [count, C, H, W]; the networks see x / 127.5 - 1
   index                   I64 [steps, batch]; -1 fills up a short batch
   z                       F64 [steps, batch, latent]; values that float32 holds exactly
+  labels                  I64 [count], of a model with classes; samples have the labels of the real images
   init.G.* init.D.*       F32 weights and running statistics before step 0
   expect.r1, expect.r2    F64 [steps], with --r1 or --r2: mean squared norms of D's gradient by the images
   expect.loss_d_real, expect.loss_d_fake, expect.loss_g, expect.d_x, expect.d_gz1, expect.d_gz2    F64 [steps]
@@ -82,8 +84,12 @@ def networks(text, o):
     """G and D of a model file; sets the sizes in o."""
     sections = torch_model.parse(text)
     model = sections['model']
-    o.size, o.channels, o.latent = (int(model.get(k, v)) for k, v in (('size', 0), ('channels', 3), ('latent', 100)))
-    G = torch_model.Network(sections, 'G', (o.latent, 1, 1))
+    o.size, o.channels, o.latent, o.classes = (int(model.get(k, v)) for k, v in
+                                               (('size', 0), ('channels', 3), ('latent', 100), ('classes', 0)))
+    if o.classes:  # one logit per class, and the logit of D without classes
+        last = max((name for name in sections if name.startswith('D.')), key=lambda name: int(name[2:]))
+        sections[last]['filters'] = str(o.classes + 1)
+    G = torch_model.Network(sections, 'G', (o.latent + o.classes, 1, 1))
     D = torch_model.Network(sections, 'D', (o.channels, o.size, o.size))
     for l in (l for net in (G, D) for l in net.layers if hasattr(l.get('module'), 'weight')):
         m, act = l['module'], l.get('act', 'none')
@@ -126,7 +132,7 @@ def batches(o, count):
     return index
 
 
-SCHEDULED = ('schedule', 'lr_end', 'beta2_end', 'r1_end', 'r2_end', 'ema_half_life', 'augment_p')
+SCHEDULED = ('schedule', 'lr_end', 'beta2_end', 'r1_end', 'r2_end', 'ema_half_life', 'augment_p', 'class_fade')
 
 
 def cosine(o, start, end, shown):
@@ -202,7 +208,18 @@ LOSSES = {
 }
 
 
-def train(o, G, D, images, index, z):
+def inputs_of(o, z, label):
+    """The input of G: z and, with classes, the one-hot label."""
+    one_hot = F.one_hot(label, o.classes).to(z) if o.classes else z[:, :0]
+    return torch.cat([z, one_hot], dim=1)[:, :, None, None]
+
+
+def picked(o, logit, label, weight):
+    """The logits of images of these classes, from logits (N, classes + 1) of a conditional D."""
+    return logit[:, -1] + weight * logit.gather(1, label[:, None])[:, 0] if o.classes else logit.flatten()
+
+
+def train(o, G, D, images, labels, index, z):
     """The run; returns losses per step, the gradients of step 0 and averages of weights."""
     dtype = getattr(torch, o.dtype)
     adam = [torch.optim.Adam(net.parameters(), lr=2e-4, betas=(0.5, 0.999), eps=o.eps) for net in (D, G)]
@@ -222,7 +239,7 @@ def train(o, G, D, images, index, z):
             return net(x)
 
     def logits(x):
-        out = run(D, x).flatten().to(dtype)
+        out = picked(o, run(D, x).flatten(1).to(dtype), label, o.classes_now)
         D.train(not spectral)
         return out
 
@@ -273,13 +290,15 @@ def train(o, G, D, images, index, z):
     for s in range(o.steps):
         rows = index[s][index[s] >= 0]
         o.augment_now = rising(o, o.augment_p, shown)
+        o.classes_now = min(1, max(0, 1.5 * shown / o.class_fade - 0.5)) if o.class_fade else 1
+        label = torch.from_numpy(labels[rows]).to(o.device)
         for group in (g for a in adam for g in a.param_groups):
             group['lr'] = cosine(o, 2e-4, o.lr_end, shown)
             group['betas'] = 0.5, cosine(o, 0.999, o.beta2_end, shown)
         adam[0].zero_grad()
         D.train()
         real = torch.from_numpy(images[rows]).to(o.device, dtype) / 127.5 - 1
-        fake = run(G, torch.from_numpy(z[s, :len(rows)]).to(o.device, dtype)[:, :, None, None])
+        fake = run(G, inputs_of(o, torch.from_numpy(z[s, :len(rows)]).to(o.device, dtype), label))
         real, seen = augment(o, real, s, 0, 0), augment(o, fake, s, 0, len(rows))
         real.requires_grad_(penalised)
         if 'halves' in loss_row:
@@ -412,11 +431,12 @@ def main(arguments=None):
     tensors = {**arrays(G, 'init.G.'), **arrays(D, 'init.D.')}
     G, D = (net.to(o.device, getattr(torch, o.dtype)) for net in (G, D))
     images = load_images(o)
+    labels = np.arange(len(images)) * 7 % max(1, o.classes)
     index = batches(o, len(images))
     z = torch.randn(o.steps, o.batch, o.latent, dtype=torch.float32).double().numpy()
-    log, first, averages = train(o, G, D, images, index, z)
+    log, first, averages = train(o, G, D, images, labels, index, z)
     tensors = {'images': images, 'index': index, 'z': z, **tensors, **{'expect.' + k: v for k, v in log.items()},
-               **averages}
+               **averages} | ({'labels': labels} if o.classes else {})
     if not o.small:
         tensors.update(first)
     tensors.update({**arrays(G, 'expect.final.G.'), **arrays(D, 'expect.final.D.')})
@@ -424,7 +444,8 @@ def main(arguments=None):
     with torch.no_grad():
         some = torch.from_numpy(z[0, :min(8, (index[0] >= 0).sum())]).to(o.device, getattr(torch, o.dtype))
         if not o.ema_half_life:
-            tensors['expect.sample'] = G(some[:, :, None, None]).double().cpu().numpy()
+            label = torch.from_numpy(labels[index[0][:len(some)]]).to(o.device)
+            tensors['expect.sample'] = G(inputs_of(o, some, label)).double().cpu().numpy()
     meta = {k: getattr(o, k) for k in ('batch', 'steps', 'dtype', 'seed')} | {'model': text}
     meta.update(format='dcgan-oracle-1', count=len(images), eps=repr(o.eps), lr='0.0002', beta1='0.5', beta2='0.999',
                 torch=torch.__version__)

@@ -90,6 +90,7 @@ struct dg_layer_kind {
 #define X(name) extern const dg_layer_kind dg_layer_##name;
 DG_LAYERS(X)
 #undef X
+extern const dg_layer_kind dg_layer_pick; /* not a key of model files: [model] classes adds it to D */
 
 extern const dg_layer_kind *const dg_layer_kinds[];
 

@@ -68,6 +68,7 @@ static void test_not_a_number(void)
                     .device = device,
                     .count = 16,
                     .seed_last = 15,
+                    .truncation = 1,
                     .out = out,
                     .quiet = true,
                     .threads = 1};

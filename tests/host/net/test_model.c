@@ -135,6 +135,18 @@ static void check_no_norm(const char *name)
 
 /* Compares models dcgan-SIZExCHANNELS with built-in models of the same shape, layer by layer. Every permitted size
  * must have a model. */
+/* A conditional GAN has one input of G and one logit of D per class. From 129 classes on, G has an embedding. */
+static void check_classes(const char *name, int classes)
+{
+    if (!DG_CHECKF(!dg_model_read(name, &m) && !dg_recipe_for(&m, &recipe), "%s: %s", name, dg_message())) return;
+    const dg_layer *first = &m.net[DG_G].layer[0], *pick = &m.net[DG_D].layer[m.net[DG_D].layers - 1];
+    DG_CHECK(!strcmp(m.name, name) && m.classes == classes && dg_net_input(&m, &m.net[DG_G]).C == m.latent + classes);
+    DG_CHECK(pick->kind == &dg_layer_pick && pick->in.C == classes + 1 && pick->out.C == 1);
+    DG_CHECKF((first->kind == &dg_layer_dense) == (classes > 128), "%s: first layer %s", name, first->name);
+    if (classes > 128)
+        DG_CHECK(first[0].out.C == m.latent + 32 && first[1].in.C == m.latent + 32 && first[1].input == 0);
+}
+
 static void test_shapes(void)
 {
     static const struct {
@@ -177,8 +189,10 @@ static void test_shapes(void)
     }
     DG_CHECK(m.net[DG_G].layer[0].norm == DG_NORM_BATCH && m.net[DG_G].layer[0].start == DG_LAYER_START_OPTION);
     DG_REFUSED(dg_model_read("cnn-mnist-spectral", &m), DG_USAGE, "discriminator");
+    check_classes("dcgan64-10classes", 10);
+    check_classes("bilinear-32x3-128classes", 128);
+    check_classes("dcgan-28x1-spectral-129classes", 129);
     DG_REFUSED(dg_model_read("dcgan-65x3-spectral", &m), DG_USAGE, "size 65: must be");
-    DG_REFUSED(dg_model_read("dcgan64-10classes", &m), DG_USAGE, "needs a classifier");
     static const char *const unknown[] = {
         "-spectral",
         "dcgan99-spectral",

@@ -1,5 +1,6 @@
 /* The test descriptions (op_row) of all ops. An op of DG_OPS without a test description does not compile. */
 #include "rows_act.h"
+#include "rows_classes.h"
 #include "rows_conv.h"
 #include "rows_group.h"
 #include "rows_images.h"
