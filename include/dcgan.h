@@ -12,7 +12,8 @@
  *
  *     dcgan_training t = dcgan_training_defaults();        training:
  *     t.model = "dcgan32";
- *     e = dcgan_train(backend, &t, &(dcgan_images){pixels, 1000, 32, 3}, &job);
+ *     dcgan_images p = {.pixels = pixels, .count = 1000, .size = 32, .channels = 3};
+ *     e = dcgan_train(backend, &t, &p, &job);
  *     while (!e && dcgan_info_of(job).epoch < 300) e = dcgan_step(job, 1);
  *     if (!e) e = dcgan_save(job, "checkpoint.safetensors");
  *
@@ -85,12 +86,17 @@ typedef struct {
     int size, channels; /* images have size x size pixels and `channels` channels */
     uint64_t seed;
     uint64_t step, epoch; /* training steps and epochs so far */
+    int classes;          /* of a conditional generator, or 0 */
 } dcgan_info;
 DCGAN_API dcgan_info dcgan_info_of(const dcgan_job *job);
 
 /* Generates n images, (n, size, size, channels) bytes, as `dcgan generate` does with the seeds `first` to
  * `first` + n - 1. May be called during training. */
 DCGAN_API dcgan_error dcgan_sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels);
+
+/* Like dcgan_sample, but generates images of class `class_index`, 0 to classes - 1, as `dcgan generate --class` does.
+ */
+DCGAN_API dcgan_error dcgan_sample_class(dcgan_job *job, int class_index, uint64_t first, int n, uint8_t *pixels);
 
 /* Writes a PNG file atomically. `channels` is 1 (grey), 3 (RGB) or 4 (RGB and alpha). */
 DCGAN_API dcgan_error dcgan_write_png(const char *path, const uint8_t *pixels, int width, int height, int channels);
@@ -111,6 +117,7 @@ DCGAN_API dcgan_training dcgan_training_defaults(void);
 typedef struct {
     const uint8_t *pixels; /* (count, size, size, channels) */
     int count, size, channels;
+    const int32_t *labels; /* (count) classes from 0 on, for a model with classes such as "dcgan32-10classes" */
 } dcgan_images;
 typedef dcgan_images dcgan_pictures; /* the name before 0.1.0 */
 

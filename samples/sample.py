@@ -11,7 +11,7 @@ import sys
 
 class Info(c.Structure):  # dcgan_info of dcgan.h
     _fields_ = [('model', c.c_char_p), ('size', c.c_int), ('channels', c.c_int), ('seed', c.c_uint64),
-                ('step', c.c_uint64), ('epoch', c.c_uint64)]
+                ('step', c.c_uint64), ('epoch', c.c_uint64), ('classes', c.c_int)]
 
 
 try:

@@ -30,6 +30,9 @@ bool dg_made_by_us(const void *head, size_t bytes);
 /* True for single images written by `dcgan generate`, but not for grids. */
 bool dg_made_image(const void *head, size_t bytes);
 
+/* Text key of grids with a class per row. */
+#define DG_GRID_ROWS "Rows"
+
 #define DG_MADE_FOLDERS "*/"
 
 /* Check that each file in dir is a PNG with the text (key, value). Each name must match one of the fnmatch patterns

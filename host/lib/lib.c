@@ -109,20 +109,35 @@ dcgan_info dcgan_info_of(const dcgan_job *job)
                         .channels = job->g.model.channels,
                         .seed = i->seed,
                         .step = job->train ? job->trainer.at.step : i->step,
-                        .epoch = job->train ? job->trainer.at.epoch : i->epoch};
+                        .epoch = job->train ? job->trainer.at.epoch : i->epoch,
+                        .classes = job->g.model.classes};
 }
 
-static dcgan_error sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels)
+static dcgan_error sample(dcgan_job *job, int class, uint64_t first, int n, uint8_t *pixels)
 {
     dg_generator *g = &job->g;
     if (n < 1) return (dcgan_error)dg_fail(DG_USAGE, "%d images: must be at least 1", n);
     if (!g->inputs) return (dcgan_error)dg_fail(DG_USAGE, "model %s has no generator", g->model.name);
-    return (dcgan_error)dg_generator_images(g, first, n, -1, pixels, "image");
+    return (dcgan_error)dg_generator_images(g, first, n, class, pixels, "image");
 }
 
 dcgan_error dcgan_sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels)
 {
-    DG_GUARDED_ON(job->on, sample(job, first, n, pixels));
+    DG_GUARDED_ON(job->on, sample(job, -1, first, n, pixels));
+}
+
+static dcgan_error sample_class(dcgan_job *job, int class, uint64_t first, int n, uint8_t *pixels)
+{
+    const dg_model *m = &job->g.model;
+    if (class < 0 || class >= m->classes)
+        return (dcgan_error)dg_fail(DG_USAGE, "class %d: model %s has %d classes, numbered from 0", class, m->name,
+                                    m->classes);
+    return sample(job, class, first, n, pixels);
+}
+
+dcgan_error dcgan_sample_class(dcgan_job *job, int class_index, uint64_t first, int n, uint8_t *pixels)
+{
+    DG_GUARDED_ON(job->on, sample_class(job, class_index, first, n, pixels));
 }
 
 static dcgan_error write_png(const char *path, const uint8_t *pixels, int width, int height, int channels)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/net/recipe.h"
@@ -33,6 +34,35 @@ static dg_err check_images(const dcgan_images *p, const dg_model *m, int batch)
     return DG_OK;
 }
 
+/* Count the images per class for samples. A checkpoint needs a name for each class: its number, unless it was resumed.
+ */
+static dg_err take_classes(dcgan_job *job, const dcgan_images *p)
+{
+    dg_generator *g = &job->g;
+    const int classes = g->model.classes;
+    int *images = calloc((size_t)classes, sizeof *images);
+    dg_err e = images ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d classes", classes);
+    for (int i = 0; i < p->count && images; i++) images[p->labels[i]]++;
+    if (!e) e = dg_job_set_classes(&g->job, images);
+    free(images);
+    if (e || g->info.classes) return e;
+    char *to = g->info.classes = malloc((size_t)classes * 12);
+    if (!to) return dg_fail(DG_DEVICE, "out of memory for %d classes", classes);
+    for (int c = 0; c < classes; c++) to += snprintf(to, 12, "%d\n", c);
+    return DG_OK;
+}
+
+static dg_err check_labels(const dcgan_images *p, const dg_model *m)
+{
+    if (m->classes && !p->labels)
+        return dg_fail(DG_USAGE, "model %s has %d classes, but dcgan_images.labels is NULL", m->name, m->classes);
+    for (int i = 0; i < p->count && m->classes; i++)
+        if (p->labels[i] < 0 || p->labels[i] >= m->classes)
+            return dg_fail(DG_DATA, "image %d has label %d; model %s has %d classes, numbered from 0", i,
+                           (int)p->labels[i], m->name, m->classes);
+    return DG_OK;
+}
+
 static dg_err build(dcgan_job *job, const dcgan_training *t, const dcgan_images *p)
 {
     dg_generator *g = &job->g;
@@ -52,6 +82,7 @@ static dg_err build(dcgan_job *job, const dcgan_training *t, const dcgan_images 
                     "program dcgan",
                     g->model.name, recipe->name);
     if (!e) e = check_images(p, &g->model, t->batch);
+    if (!e) e = check_labels(p, &g->model);
     if (e) return e;
     job->trainer.lr = t->lr;
     job->data = (dg_dataset){.count = p->count,
@@ -61,9 +92,10 @@ static dg_err build(dcgan_job *job, const dcgan_training *t, const dcgan_images 
                              .pixels = (uint8_t *)(uintptr_t)p->pixels};
     job->data.fingerprint = dg_dataset_fingerprint(&job->data, g->backend->threads);
     job->train = true;
-    e = dg_trainer_open(&job->trainer, &g->job, &g->model, &o, g->backend, p->pixels, NULL, p->count, t->drop_last != 0,
-                        g->info.seed);
+    e = dg_trainer_open(&job->trainer, &g->job, &g->model, &o, g->backend, p->pixels, p->labels, p->count,
+                        t->drop_last != 0, g->info.seed);
     if (!e && g->job.plan[DG_PLAN_SAMPLE].ops) g->inputs = dg_job_inputs(&g->job);
+    if (!e && g->model.classes) e = take_classes(job, p);
     return e;
 }
 
@@ -168,7 +200,8 @@ static dcgan_error save(dcgan_job *job, const char *path)
                                .batch = job->trainer.at.batch,
                                .seed = job->g.info.seed,
                                .data_count = (uint64_t)job->data.count,
-                               .data_fingerprint = job->data.fingerprint};
+                               .data_fingerprint = job->data.fingerprint,
+                               .classes = job->g.info.classes};
     dg_snapshot *s;
     snprintf(info.precision, sizeof info.precision, "%s", dg_precision_name(b->real, b->math));
     const dg_err e = dg_snapshot_take(&job->g.job, &info, &s);

@@ -6,6 +6,7 @@
 
 #include "core/base/plural.h"
 #include "core/base/shell.h"
+#include "host/files/made.h"
 #include "host/options/option_table.h"
 #include "host/report/html.h"
 #include "host/report/plot.h"
@@ -99,6 +100,19 @@ static void put_grids(FILE *to, const dg_report_run *r, const dg_report_file *ne
     fputs("]</script>\n", to);
 }
 
+/* Name the classes of the grids' rows. */
+static void put_rows(FILE *to, const dg_report_run *r)
+{
+    char head[DG_TEXTS_BYTES], rows[1024];
+    const int fd = openat(r->dir, "reals.png", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    const ssize_t n = fd < 0 ? -1 : dg_read_some(fd, head, sizeof head);
+    if (fd >= 0) close(fd);
+    if (n <= 0 || !dg_png_text(head, (size_t)n, DG_GRID_ROWS, rows, sizeof rows)) return;
+    fputs("<p class=\"note\">Rows: ", to);
+    dg_html_text(to, rows);
+    fputs(".</p>\n", to);
+}
+
 static dg_err put_images(FILE *to, const dg_report_run *r)
 {
     const dg_report_grids *g = &r->grids;
@@ -121,6 +135,7 @@ static dg_err put_images(FILE *to, const dg_report_run *r)
     fputs("</figure>\n", to);
     if (reals.data) put_figure(to, &reals, "Grid of the first real images of the dataset", "Real images");
     fputs("</div>\n", to);
+    put_rows(to, r);
     say_reduced(to, g);
     close_section(to);
     return DG_OK;

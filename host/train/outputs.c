@@ -10,6 +10,7 @@
 #include "core/base/cores.h"
 #include "host/doctor/diversity.h"
 #include "host/figure/images.h"
+#include "host/files/made.h"
 #include "host/run/length.h"
 #include "host/rundir/best.h"
 #include "host/rundir/history.h"
@@ -93,19 +94,37 @@ typedef struct {
     dg_image image;
     dg_log *log; /* the grid is also added to this log at `step`; may be NULL */
     uint64_t step;
-    char run[256], epoch[24], seed[24], diversity[24];
+    char run[256], epoch[24], seed[24], diversity[24], rows[1024];
 } image;
 
 static dg_err write_image(void *context)
 {
     image *p = context;
-    dg_text text[] = {
-        {"Software", dg_version}, {"Run", p->run}, {"Seed", p->seed}, {"Epoch", p->epoch}, {"Diversity", p->diversity}};
-    dg_err e = dg_png_write_in(&p->dir, p->path, &p->image, text, p->diversity[0] ? 5 : p->epoch[0] ? 4 : 3);
+    const dg_text all[] = {{"Software", dg_version},    {"Run", p->run},        {"Seed", p->seed}, {"Epoch", p->epoch},
+                           {"Diversity", p->diversity}, {DG_GRID_ROWS, p->rows}};
+    enum { MOST = sizeof all / sizeof *all };
+    dg_text text[MOST];
+    int n = 0;
+    for (int i = 0; i < MOST; i++)
+        if (*all[i].value) text[n++] = all[i];
+    dg_err e = dg_png_write_in(&p->dir, p->path, &p->image, text, n);
     if (!e && p->log) e = dg_log_image(p->log, p->step, &p->image);
     dg_image_free(&p->image);
     free(p);
     return e;
+}
+
+/* Write the classes of a grid's rows as "disc, ring, square", as far as they fit. */
+static void name_rows(const dg_outputs *w, char *out, size_t size)
+{
+    const int classes = w->job->model.classes;
+    size_t n = 0;
+    for (int r = 0; r < w->o->grid_rows && classes; r++) {
+        char name[300];
+        dg_printable(name, sizeof name, w->data->class_name[dg_grid_class(w->o, classes, r)]);
+        if (n + strlen(name) + 3 > size) return;
+        n += (size_t)snprintf(out + n, size - n, "%s%s", r ? ", " : "", name);
+    }
 }
 
 static image *new_image(dg_outputs *w)
@@ -119,6 +138,7 @@ static image *new_image(dg_outputs *w)
     const char *slash = strrchr(w->dir->path, '/');
     snprintf(p->run, sizeof p->run, "%.255s", slash && slash[1] ? slash + 1 : w->dir->path);
     snprintf(p->seed, sizeof p->seed, "%llu", (unsigned long long)w->o->seed);
+    name_rows(w, p->rows, sizeof p->rows);
     return p;
 }
 

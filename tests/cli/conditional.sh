@@ -13,6 +13,8 @@ trains parts/run --epochs 1 --loss rpgan --ema 0.9 --flip --class-fade 60 --thre
 exits 0 --resume --out parts/run --epochs 2 --threads 3 -q
 for f in epoch-0001.png epoch-0002.png; do same run/$f parts/run/$f; done
 config run 'conditional = yes' 'class-fade = 60' 'grid = 3x4'
+exits 0 report run -q
+has run/report.html '<p class="note">Rows: disc, ring, square.</p>'
 shows 'tiny-3classes' info run/checkpoint.safetensors
 prints 'classes:' 'disc'
 exits 2 --resume --out run --class-fade 60 --epochs 3 --conditional=no

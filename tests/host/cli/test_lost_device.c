@@ -253,7 +253,7 @@ static dcgan_error learn(void)
 {
     static uint8_t pixels[11 * 16 * 16 * 3];
     const dcgan_device on = {.device = "cuda"};
-    const dcgan_images p = {pixels, 11, 16, 3};
+    const dcgan_images p = {.pixels = pixels, .count = 11, .size = 16, .channels = 3};
     dcgan_training t = dcgan_training_defaults();
     dcgan_backend *b = NULL;
     dcgan_job *job = NULL;

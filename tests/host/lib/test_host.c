@@ -33,7 +33,7 @@ static void use(const char *name, int threads)
     dcgan_job *job, *later;
     double loss = 0;
     dcgan_training t = dcgan_training_defaults();
-    const dcgan_images p = {pixels, IMAGES, SIDE, 3};
+    const dcgan_images p = {.pixels = pixels, .count = IMAGES, .size = SIDE, .channels = 3};
     t.model = tiny, t.batch = 4, t.flip = 1, t.lr = 0.00123;
     const dcgan_error e = dcgan_open(&(dcgan_device){.device = "cpu", .threads = threads}, &b);
     good(e);

@@ -27,7 +27,10 @@ static dcgan_training training(const char *model)
     return t;
 }
 
-static dcgan_images images(int size) { return (dcgan_images){pixels, IMAGES, size, 3}; }
+static dcgan_images images(int size)
+{
+    return (dcgan_images){.pixels = pixels, .count = IMAGES, .size = size, .channels = 3};
+}
 
 static void up(machine *m)
 {
@@ -131,6 +134,39 @@ static void goes_on(void)
     down(&m);
 }
 
+/* A conditional GAN: training resumes, samples have a class, and labels are checked. */
+static void by_class(void)
+{
+    const char model[] = "dcgan-16x3-3classes";
+    int32_t label[IMAGES];
+    for (int i = 0; i < IMAGES; i++) label[i] = i % 3;
+    machine m = {model, SIDE, 2, NULL, NULL};
+    const dcgan_device d = {.device = "cpu", .threads = 2};
+    const dcgan_training t = training(model);
+    dcgan_images p = images(SIDE);
+    dcgan_job *later;
+    uint8_t a[2 * SIDE * SIDE * 3], b[2 * SIDE * SIDE * 3], c[2 * SIDE * SIDE * 3];
+    good(dcgan_open(&d, &m.backend));
+    DG_CHECK(dcgan_train(m.backend, &t, &p, &m.job) == DCGAN_USAGE && strstr(dcgan_message(), "labels is NULL"));
+    p.labels = label;
+    label[4] = 3;
+    DG_CHECK(dcgan_train(m.backend, &t, &p, &m.job) == DCGAN_DATA && strstr(dcgan_message(), "image 4 has label 3"));
+    label[4] = 1;
+    good(dcgan_train(m.backend, &t, &p, &m.job));
+    good(dcgan_step(m.job, 3));
+    good(dcgan_save(m.job, temp_path("classes")));
+    good(dcgan_resume(m.backend, temp_path("classes"), &t, &p, &later));
+    good(dcgan_step(later, 2));
+    good(dcgan_step(m.job, 2));
+    good(dcgan_sample_class(later, 1, 7, 2, a));
+    good(dcgan_sample_class(m.job, 1, 7, 2, b));
+    good(dcgan_sample_class(m.job, 2, 7, 2, c));
+    DG_CHECK(!memcmp(a, b, sizeof a) && memcmp(a, c, sizeof a) != 0 && dcgan_info_of(later).classes == 3);
+    DG_CHECK(dcgan_sample_class(m.job, 3, 7, 2, c) == DCGAN_USAGE && strstr(dcgan_message(), "3 classes"));
+    dcgan_free(later);
+    down(&m);
+}
+
 static void note(void *context, const char *text) { snprintf(context, 300, "%s", text); }
 
 static void mistakes(void)
@@ -198,7 +234,7 @@ static void as_the_program(void)
                                 cats, tiny, temp_path("run"))),
               "%s", dg_message());
     good((dcgan_error)dg_dataset_load(&(dg_dataset_options){.dir = cats, .size = SIDE, .channels = 3}, &d));
-    const dcgan_images p = {d.pixels, d.count, SIDE, 3};
+    const dcgan_images p = {.pixels = d.pixels, .count = d.count, .size = SIDE, .channels = 3};
     const dcgan_training t = training(tiny);
     good(dcgan_open(&(dcgan_device){.device = "cpu"}, &b));
     good(dcgan_train(b, &t, &p, &mine));
@@ -251,4 +287,4 @@ static void without_memory(void)
 static void without_memory(void) {}
 #endif
 
-DG_TESTS_IN("lib", make_inputs, defaults, without_memory, goes_on, two_jobs, mistakes, as_the_program)
+DG_TESTS_IN("lib", make_inputs, defaults, without_memory, goes_on, by_class, two_jobs, mistakes, as_the_program)
