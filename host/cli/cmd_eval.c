@@ -256,6 +256,7 @@ static void put_number(char *out, size_t size, const dg_measure *m, const dg_mea
 {
     if (x->low < x->high) snprintf(out, size, "%.1f%% (%.1f-%.1f)", 100 * x->value, 100 * x->low, 100 * x->high);
     else if (m->percent) snprintf(out, size, "%.1f%%", 100 * x->value);
+    else if (x->deviation > 0) snprintf(out, size, "%.5f (+-%.5f)", x->value, x->deviation);
     else snprintf(out, size, "%.4g", x->value);
 }
 
@@ -280,6 +281,7 @@ static void print_measured(const char *key, const dg_measured *x)
 {
     printf(", \"%s\": %.9g", key, x->value);
     if (x->low < x->high) printf(", \"%s_low\": %.9g, \"%s_high\": %.9g", key, x->low, key, x->high);
+    if (x->deviation > 0) printf(", \"%s_deviation\": %.9g", key, x->deviation);
 }
 
 static void print_metrics(const job *j)

@@ -8,6 +8,7 @@
 #include "core/base/rng.h"
 #include "host/image/image.h"
 #include "host/judge/judge_internal.h"
+#include "host/judge/kid.h"
 
 static dg_err frechet(const dg_jury *j, const dg_judged *reals, const dg_judged *other, dg_measured *out)
 {
@@ -47,7 +48,8 @@ const dg_measure dg_measures[] = {
     {.name = "swd_quarter", .label = "  of a quarter", .needs = DG_NEEDS_RANDOM_NET, .place = DG_BESIDE_LEVEL + 2},
     {.name = "swd_eighth", .label = "  of an eighth", .needs = DG_NEEDS_RANDOM_NET, .place = DG_BESIDE_LEVEL + 3},
     {.name = "swd_sixteenth", .label = "  of a sixteenth", .needs = DG_NEEDS_RANDOM_NET, .place = DG_BESIDE_LEVEL + 4},
-    DG_LOGGED_FRECHET(LOGGED) DG_LOGGED_RECALL(LOGGED) DG_LOGGED_COVERAGE(LOGGED) DG_LOGGED_NEAREST(LOGGED){0},
+    DG_LOGGED_FRECHET(LOGGED) DG_LOGGED_RECALL(LOGGED) DG_LOGGED_COVERAGE(LOGGED) DG_LOGGED_NEAREST(LOGGED)
+        DG_LOGGED_KID(LOGGED){0},
 };
 
 const dg_measure *dg_measure_logged(int column)
@@ -71,6 +73,7 @@ dg_err dg_measure_take(const dg_measure *m, const dg_jury *j, const dg_judged *r
     *out = (dg_measured){0};
     const dg_err e = m->compute ? m->compute(j, reals, other, out) : DG_OK;
     if (!m->compute) *out = (dg_measured){.value = other->beside[m->place]};
+    if (!m->compute && m->place == DG_BESIDE_KID) out->deviation = other->kid_deviation;
     if (e || (isfinite(out->value) && isfinite(out->low) && isfinite(out->high))) return e;
     return dg_fail(DG_NUMBERS, "%s is %g: the weights of the classifier are too large (overflow)", m->label,
                    out->value);
@@ -132,10 +135,22 @@ static dg_err look_at_random(const dg_jury *j, dg_judged *x)
     return e ? e : dg_judged_neighbours(j, x);
 }
 
+static dg_err kid(const dg_jury *j, const dg_judged *reals, dg_judged *other)
+{
+    dg_kid k;
+    const dg_err e = dg_kid_of(reals->feature, j->count, other->feature, j->count, DG_RANDOM_FEATURES, j->seed,
+                               j->threads, &k);
+    if (e) return e;
+    other->beside[DG_BESIDE_KID] = k.value;
+    other->kid_deviation = k.deviation;
+    return DG_OK;
+}
+
 dg_err dg_judged_beside(const dg_jury *j, dg_judged *reals, const dg_judged *held, dg_judged *other)
 {
     dg_err e = dg_beside_sliced(j, reals, other);
     if (!e) e = dg_beside_neighbours(j, reals, held, other);
+    if (!e) e = kid(j, reals, other);
     if (!e && !reals->normal.mean) e = dg_normal_of(reals->feature, j->count, DG_RANDOM_FEATURES, &reals->normal);
     return e ? e : dg_frechet_from(&reals->normal, other->feature, j->count, &other->beside[DG_BESIDE_FRECHET]);
 }

@@ -33,6 +33,7 @@ enum {
     DG_BESIDE_RECALL,
     DG_BESIDE_COVERAGE,
     DG_BESIDE_NEAREST,
+    DG_BESIDE_KID,
     DG_BESIDES
 };
 
@@ -45,6 +46,7 @@ typedef struct {
     double *near, *reals_near; /* squared distances: image to nearest real image, real image to nearest image */
     dg_normal normal;          /* normal distribution fitted to the set's features on first use */
     double beside[DG_BESIDES];
+    double kid_deviation;
 } dg_judged;
 
 /* Shuffle the images by seed j->seed, and copy j->count images, from index `first` on, to out. `stream` is 0 for
@@ -59,6 +61,7 @@ dg_err dg_judged_beside(const dg_jury *j, dg_judged *reals, const dg_judged *hel
 typedef struct {
     double value;
     double low, high; /* 95% confidence interval; if low equals high, the metric has no interval */
+    double deviation; /* standard deviation of KID over subsets; 0 for other metrics */
 } dg_measured;
 
 enum { DG_NEEDS_LABELLER = 1, DG_NEEDS_TRAINING = 2, DG_NEEDS_RANDOM_NET = 4 };

@@ -100,7 +100,7 @@ static void put_interval(dg_measured *out, double share, double n)
 {
     const double z = 1.959963984540054, scale = 1 / (1 + z * z / n), centre = share + z * z / (2 * n),
                  reach = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n));
-    *out = (dg_measured){share, scale * (centre - reach), scale * (centre + reach)};
+    *out = (dg_measured){.value = share, .low = scale * (centre - reach), .high = scale * (centre + reach)};
 }
 
 static dg_err try_it(trial *t, dg_measured *out)

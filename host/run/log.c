@@ -25,7 +25,7 @@ enum { FLUSH_BYTES = 1 << 15 };
 struct dg_log {
     const dg_recipe *recipe;
     dg_appender file[FILES];
-    bool judged;
+    int judged; /* columns of sample metrics in log.csv */
     dg_log_row *row;
     long rows;
     int room;
@@ -108,10 +108,10 @@ static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_ste
     if (e) return e;
     char *text = data, *end = text + strlen(text), *to = text, *at = text;
     char wanted[DG_LOG_LINE];
-    size_t header = which == CSV ? (size_t)dg_log_header_judged(wanted, l->recipe) : 0;
-    if (which == CSV) l->judged = bytes >= header && !memcmp(text, wanted, header);
-    if (which == CSV && !l->judged) header = (size_t)dg_log_header(wanted, l->recipe);
-    if (bytes < header || memcmp(text, wanted, header) != 0) {
+    const int judged = which == CSV ? dg_log_judged(text, l->recipe) : 0;
+    const size_t header = which == CSV && judged >= 0 ? (size_t)dg_log_header_judged(wanted, l->recipe, judged) : 0;
+    if (which == CSV) l->judged = judged;
+    if (judged < 0) {
         e = dg_fail(DG_IO, "%s:1: not a dcgan log (unexpected header); move the file away to continue", f->path);
     } else {
         to = at = text + header;
@@ -170,7 +170,7 @@ static dg_err add_event(dg_log *l, const dg_log_row *row)
     const char *tag[MOST];
     double value[MOST];
     int n = 0;
-    for (int i = 0; i < DG_LOGGED && row->judged; i++) {
+    for (int i = 0; i < row->judged; i++) {
         if (isnan(row->measure[i])) continue;
         tag[n] = dg_logged[i].name;
         value[n++] = row->measure[i];
@@ -217,14 +217,15 @@ uint64_t dg_log_end_of(const dg_log *l, uint64_t epoch)
 
 static char *widened(const dg_log *l, const char *text, size_t bytes, size_t *out_bytes)
 {
+    const size_t more = (size_t)(DG_LOGGED - l->judged);
     const char *line = memchr(text, '\n', bytes), *end = text + bytes;
     char *out = malloc(DG_LOG_LINE + bytes * (1 + DG_LOGGED)), *to = out;
-    if (out) to += dg_log_header_judged(to, l->recipe);
+    if (out) to += dg_log_header_judged(to, l->recipe, DG_LOGGED);
     for (line = line ? line + 1 : end; out && line < end;) {
         const char *stop = memchr(line, '\n', (size_t)(end - line));
         const size_t n = stop ? (size_t)(stop - line) : (size_t)(end - line);
         to = (char *)memcpy(to, line, n) + n;
-        to = (char *)memset(to, ',', DG_LOGGED) + DG_LOGGED;
+        to = (char *)memset(to, ',', more) + more;
         *to++ = '\n';
         line += n + 1;
     }
@@ -238,7 +239,7 @@ dg_err dg_log_judge(dg_log *l, const dg_rundir *r)
     const dg_directory at = dg_rundir_at(r);
     void *text = NULL;
     size_t bytes, wide_bytes = 0;
-    if (l->judged) return DG_OK;
+    if (l->judged == DG_LOGGED) return DG_OK;
     dg_err e = dg_read_text(r->fd, f->path, true, DG_LOG_BYTES, &text, &bytes);
     char *wide = e ? NULL : widened(l, text, strlen(text), &wide_bytes);
     if (!e)
@@ -248,7 +249,7 @@ dg_err dg_log_judge(dg_log *l, const dg_rundir *r)
     free(text);
     if (e) return e;
     close(f->fd);
-    l->judged = true;
+    l->judged = DG_LOGGED;
     return open_file(r, f, file_name[CSV]);
 }
 

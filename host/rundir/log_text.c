@@ -27,11 +27,22 @@ int dg_log_header(char out[DG_LOG_LINE], const dg_recipe *r)
     return n + snprintf(out + n, (size_t)(DG_LOG_LINE - n), "%s", last_columns);
 }
 
-int dg_log_header_judged(char out[DG_LOG_LINE], const dg_recipe *r)
+int dg_log_header_judged(char out[DG_LOG_LINE], const dg_recipe *r, int judged)
 {
     int n = dg_log_header(out, r) - 1;
-    for (int i = 0; i < DG_LOGGED; i++) n += snprintf(out + n, (size_t)(DG_LOG_LINE - n), ",%s", dg_logged[i].name);
+    for (int i = 0; i < judged; i++) n += snprintf(out + n, (size_t)(DG_LOG_LINE - n), ",%s", dg_logged[i].name);
     return n + snprintf(out + n, (size_t)(DG_LOG_LINE - n), "\n");
+}
+
+static bool may_have(int judged) { return !judged || judged == DG_LOGGED_BEFORE_KID || judged == DG_LOGGED; }
+
+int dg_log_judged(const char *text, const dg_recipe *r)
+{
+    char line[DG_LOG_LINE];
+    int judged = DG_LOGGED;
+    while (judged >= 0 && (!may_have(judged) || strncmp(text, line, (size_t)dg_log_header_judged(line, r, judged))))
+        judged--;
+    return judged;
 }
 
 const dg_recipe *dg_log_recipe(const char *text, size_t *header)
@@ -39,10 +50,9 @@ const dg_recipe *dg_log_recipe(const char *text, size_t *header)
     const dg_recipe *r;
     char line[DG_LOG_LINE];
     for (int i = 0; (r = dg_recipe_at(i)); i++) {
-        *header = (size_t)dg_log_header_judged(line, r);
-        if (!strncmp(text, line, *header)) return r;
-        *header = (size_t)dg_log_header(line, r);
-        if (!strncmp(text, line, *header)) return r;
+        const int judged = dg_log_judged(text, r);
+        *header = judged < 0 ? 0 : (size_t)dg_log_header_judged(line, r, judged);
+        if (judged >= 0) return r;
     }
     return NULL;
 }
@@ -71,7 +81,7 @@ int dg_log_csv(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row)
     for (int i = 0; i < r->metrics; i++)
         if (r->metric[i].name) n = csv_value(out, n, dg_metric_value(&r->metric[i], row->value));
     for (int i = 0; i < LAST_COLUMNS; i++) n = csv_value(out, n, last_value(row, i));
-    for (int i = 0; i < DG_LOGGED && row->judged; i++) n = csv_value(out, n, row->measure[i]);
+    for (int i = 0; i < row->judged; i++) n = csv_value(out, n, row->measure[i]);
     out[n++] = '\n';
     out[n] = 0;
     uselocale(before);
@@ -95,7 +105,7 @@ int dg_log_json(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row
         if (m->name && (m->over != DG_OVER_TEST || !isnan(v))) n = json_value(out, n, m->name, v);
     }
     for (int i = 0; i < LAST_COLUMNS; i++) n = json_value(out, n, last_name[i], last_value(row, i));
-    for (int i = 0; i < DG_LOGGED && row->judged; i++)
+    for (int i = 0; i < row->judged; i++)
         if (!isnan(row->measure[i])) n = json_value(out, n, dg_logged[i].name, row->measure[i]);
     n += snprintf(out + n, (size_t)(DG_LOG_LINE - n), "}\n");
     uselocale(before);
@@ -141,11 +151,12 @@ bool dg_log_parse(const char *line, const dg_recipe *r, dg_log_row *row)
         double sum;
         if (m->name) ok = parse_number(&line, ',', m->terms == 1 ? &row->value[m->term[0]] : &sum);
     }
-    row->judged = ok && commas(line) > LAST_COLUMNS - 1;
-    ok = ok && parse_number(&line, ',', &row->images_per_second) &&
+    row->judged = ok ? commas(line) - (LAST_COLUMNS - 1) : 0;
+    ok = ok && may_have(row->judged) && parse_number(&line, ',', &row->images_per_second) &&
          parse_number(&line, row->judged ? ',' : 0, &row->seconds);
-    for (int i = 0; i < DG_LOGGED && row->judged && ok; i++)
-        ok = parse_number(&line, i < DG_LOGGED - 1 ? ',' : 0, &row->measure[i]);
+    for (int i = 0; i < row->judged && ok; i++)
+        ok = parse_number(&line, i < row->judged - 1 ? ',' : 0, &row->measure[i]);
+    for (int i = row->judged; i < DG_LOGGED && row->judged && ok; i++) row->measure[i] = NAN;
     uselocale(before);
     return ok;
 }

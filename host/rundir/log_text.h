@@ -12,13 +12,15 @@ typedef struct {
     double value[DG_METRICS_MAX];
     double seconds; /* since the start of the run, summed over all sessions */
     double images_per_second;
-    bool judged; /* the row has columns of sample metrics */
+    int judged; /* number of columns of sample metrics */
     double measure[DG_LOGGED];
 } dg_log_row;
 
 /* Write the first line of log.csv with its newline. Returns its length. */
 int dg_log_header(char out[DG_LOG_LINE], const dg_recipe *r);
-int dg_log_header_judged(char out[DG_LOG_LINE], const dg_recipe *r); /* with the columns of sample metrics */
+int dg_log_header_judged(char out[DG_LOG_LINE], const dg_recipe *r, int judged); /* with columns of sample metrics */
+/* Returns the number of columns of sample metrics if the text begins with a header of a log of r, otherwise -1. */
+int dg_log_judged(const char *text, const dg_recipe *r);
 
 /* Find the recipe of a log.csv by its first line, of *header bytes. Returns NULL if the text is not a log.csv. */
 const dg_recipe *dg_log_recipe(const char *text, size_t *header);

@@ -10,13 +10,16 @@
 #define DG_LOGGED_COVERAGE(X) \
     X(COVERAGE, "coverage", "coverage: real images with a sample", .higher = true, .percent = true)
 #define DG_LOGGED_NEAREST(X) X(NEAREST, "nearest", "nearest real image: distance, best 1", .one = true)
+#define DG_LOGGED_KID(X) X(KID, "kid", "KID, random network", .higher = false)
 
 #define DG_LOGGED_MEASURES(X) \
-    DG_LOGGED_SWD(X) DG_LOGGED_FRECHET(X) DG_LOGGED_RECALL(X) DG_LOGGED_COVERAGE(X) DG_LOGGED_NEAREST(X)
+    DG_LOGGED_SWD(X)          \
+    DG_LOGGED_FRECHET(X) DG_LOGGED_RECALL(X) DG_LOGGED_COVERAGE(X) DG_LOGGED_NEAREST(X) DG_LOGGED_KID(X)
 
 #define X(id, ...) DG_LOG_##id,
 enum { DG_LOGGED_MEASURES(X) DG_LOGGED };
 #undef X
+enum { DG_LOGGED_BEFORE_KID = DG_LOG_KID }; /* columns of metrics in logs of earlier development versions */
 
 typedef struct {
     const char *name, *label;

@@ -66,7 +66,7 @@ static dg_err bad_numbers(dg_training *r, const char *what)
 
 static void add_measures(const dg_training *r, dg_log_row *row)
 {
-    row->judged = r->judged.epoch == row->epoch;
+    row->judged = r->judged.epoch == row->epoch ? DG_LOGGED : 0;
     memcpy(row->measure, r->judged.measure, sizeof row->measure);
 }
 

@@ -11,7 +11,8 @@ exits 0 --data "$dir/three" --model "$root/tests/gan16.cfg" --batch 32 --epochs 
 
 exits 0 eval "$dir/gan" --data "$dir/three" --classifier "$dir/eyes"
 for m in 'confident' 'class distribution distance' 'missing classes' 'classifier confidence' \
-    'Frechet distance, last' 'Wasserstein' 'Frechet distance, random network' recall coverage 'nearest real image'; do
+    'Frechet distance, last' 'Wasserstein' 'Frechet distance, random network' recall coverage 'nearest real image' \
+    'KID, random network'; do
     prints "$m"
 done
 if grep -q 'told from real' "$dir/.out"; then fact 1 '--two-sample was not given'; fi
@@ -23,7 +24,7 @@ quietly eval "$dir/gan" --data "$dir/three" --classifier "$dir/eyes" -n 100 --js
 cp "$dir/.out" "$dir/one"
 json_is "$dir/one" 'r["count"] == 100 and r["seed"] == 1 and len(r["classes"]) == 3 and [
     m["name"] for m in r["metrics"]] == ["class_distance", "classes_left_out", "sureness", "frechet", "swd", "swd_full",
-    "random_frechet", "recall", "coverage", "nearest"]'
+    "random_frechet", "recall", "coverage", "nearest", "kid"] and r["metrics"][-1]["judged_deviation"] > 0'
 exits 0 eval "$dir/gan" --data "$dir/three" --classifier "$dir/eyes" -n 100 --json --threads 3
 same "$dir/.out" "$dir/one"
 exits 0 eval "$dir/gan" --data "$dir/three" --classifier "$dir/eyes" -n 100 --json --seed 2

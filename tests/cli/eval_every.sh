@@ -13,9 +13,9 @@ exits 0 $gan --epochs 4 --eval-every 1 --out "$dir/run"
 exits 0 $gan --epochs 4 --out "$dir/plain"
 same "$dir/run/checkpoint.safetensors" "$dir/plain/checkpoint.safetensors"
 lacks "$dir/plain/checkpoint-best.safetensors"
-head -n 1 "$dir/run/log.csv" | grep -q 'seconds,swd,random_frechet,recall,coverage,nearest$'
+head -n 1 "$dir/run/log.csv" | grep -q 'seconds,swd,random_frechet,recall,coverage,nearest,kid$'
 fact $? "columns should follow: $(head -n 1 "$dir/run/log.csv")"
-[ "$(awk -F, 'NR > 1 && NF != 16' "$dir/run/log.csv" | wc -l)" -eq 0 ] &&
+[ "$(awk -F, 'NR > 1 && NF != 17' "$dir/run/log.csv" | wc -l)" -eq 0 ] &&
     [ "$(awk -F, 'NR > 1 && $13 != "" && $2 % 3 == 0' "$dir/run/log.csv" | wc -l)" -eq 4 ] &&
     [ "$(awk -F, 'NR > 1 && $13 != ""' "$dir/run/log.csv" | wc -l)" -eq 4 ]
 fact $? "the last step of each epoch should have metrics: $(cat "$dir/run/log.csv")"
@@ -49,14 +49,28 @@ done
 
 # a run that started without it: its rows get empty columns
 exits 0 --resume --out "$dir/plain" --epochs 5 --eval-every 1 -q
-[ "$(awk -F, 'NF != 16' "$dir/plain/log.csv" | wc -l)" -eq 0 ] &&
+[ "$(awk -F, 'NF != 17' "$dir/plain/log.csv" | wc -l)" -eq 0 ] &&
     [ "$(awk -F, 'NR > 1 && $13 != ""' "$dir/plain/log.csv" | wc -l)" -eq 1 ]
 fact $? "the log should be widened: $(cat "$dir/plain/log.csv")"
 shows 'epoch: 5' info "$dir/plain"
 exits 0 report "$dir/plain" "$dir/run" --out "$dir/both.html"
 has "$dir/both.html" 'sliced Wasserstein distance'
 exits 0 --resume --out "$dir/plain" --epochs 6 --eval-every 0 -q # the columns stay
-ensure "and stay so: $(tail -n 2 "$dir/plain/log.csv")" [ "$(awk -F, 'NF != 16' "$dir/plain/log.csv" | wc -l)" -eq 0 ]
+ensure "and stay so: $(tail -n 2 "$dir/plain/log.csv")" [ "$(awk -F, 'NF != 17' "$dir/plain/log.csv" | wc -l)" -eq 0 ]
+
+# a log of an older version has no column kid: it is read, and resumed with and without new columns
+cp -r "$dir/longer" "$dir/older"
+cut -d, -f1-16 "$dir/longer/log.csv" > "$dir/older/log.csv"
+exits 0 report "$dir/older" "$dir/run" --out "$dir/both.html"
+has "$dir/both.html" 'KID, random network'
+exits 0 --resume --out "$dir/older" --epochs 5 --eval-every 0 -q
+ensure 'the log keeps its columns' [ "$(awk -F, 'NF != 16' "$dir/older/log.csv" | wc -l)" -eq 0 ]
+exits 0 --resume --out "$dir/older" --epochs 6 --eval-every 1 -q
+head -n 1 "$dir/older/log.csv" | grep -q ',nearest,kid$' &&
+    [ "$(awk -F, 'NF != 17' "$dir/older/log.csv" | wc -l)" -eq 0 ] &&
+    [ "$(awk -F, 'NR > 1 && $17 != ""' "$dir/older/log.csv" | wc -l)" -eq 1 ] &&
+    [ "$(awk -F, 'NR > 1 && $16 != ""' "$dir/older/log.csv" | wc -l)" -eq 5 ]
+fact $? "the log should get the column kid: $(cat "$dir/older/log.csv")"
 
 # rewound: the best of the remaining epochs
 exits 0 --resume "$dir/run/checkpoint-0001.safetensors" --epochs 1 -q

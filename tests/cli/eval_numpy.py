@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 
-JUDGE, WEIGHTS, PLACES, DIRECTIONS, NEIGHBOURS = 9 << 56, 16, 32, 48, 5
+JUDGE, WEIGHTS, PLACES, DIRECTIONS, SUBSETS, NEIGHBOURS = 9 << 56, 16, 32, 48, 64, 5
 
 
 def philox(seed, subsequence, blocks):
@@ -102,7 +102,18 @@ def frechet(a, b):
     return ((a.mean(0) - b.mean(0))**2).sum() + ((a0**2).sum() + (b0**2).sum()) / (len(a) - 1) - 2 * roots
 
 
-def compare(reals, held, other, own):
+def kid(a, b, seed):
+    """Mean and standard deviation over 100 subsets."""
+    n, values = min(len(a) // 2, 1000), []
+    k = [(x @ y.T / a.shape[1] + 1)**3 for x, y in ((a, a), (b, b), (a, b))]
+    for s in range(100):
+        p, q = (order(len(a), seed, JUDGE | SUBSETS + 2 * s + side)[:n] for side in (0, 1))
+        same = sum(m[np.ix_(i, i)].sum() - np.diag(m)[i].sum() for m, i in ((k[0], p), (k[1], q)))
+        values.append(same / n / (n - 1) - 2 * k[2][np.ix_(p, q)].mean())
+    return np.mean(values), np.std(values)
+
+
+def compare(reals, held, other, own, seed):
     levels = sliced(reals, other)
     names = ('full', 'half', 'quarter', 'eighth', 'sixteenth')
     out = {'swd': np.mean(levels), **{'swd_' + k: v for k, v in zip(names, levels)}}
@@ -113,6 +124,7 @@ def compare(reals, held, other, own):
     out['recall'], out['coverage'] = (d < ball[1]).any(1).mean(), (d.min(1) < ball[0]).mean()
     near = np.minimum(distances(o, r).min(1), distances(o, h, own).min(1))
     out['nearest'] = np.sqrt(near).mean() / np.sqrt(distances(all_reals, all_reals, True).min(1)).mean()
+    out['kid'], out['kid_deviation'] = kid(r, o, seed)
     return out
 
 
@@ -127,8 +139,13 @@ a, b = images(sys.argv[1]), images(sys.argv[2])
 a, b = a[order(len(a), seed, JUDGE)], b[order(len(b), seed, JUDGE | 1)][:n]
 reals, held = a[:n], a[n:2 * n]
 metrics = {m['name']: m for m in result['metrics']}
-for key, expected in (('judged', compare(reals, held, b, False)), ('real', compare(reals, held, held, True))):
+for key, expected in (('judged', compare(reals, held, b, False, seed)),
+                      ('real', compare(reals, held, held, True, seed))):
+    deviation = expected.pop('kid_deviation')
     assert set(expected) == set(metrics), (sorted(expected), sorted(metrics))
+    expected['kid', '_deviation'] = deviation
     for name, v in expected.items():
-        got = metrics[name][key]
-        assert abs(got - v) <= 1e-4 * abs(v), f'{name} {key}: {got}, numpy has {v}'
+        name, kind = name if isinstance(name, tuple) else (name, '')
+        got = metrics[name][key + kind]
+        near = deviation if name == 'kid' else abs(v)
+        assert abs(got - v) <= 1e-4 * near, f'{name} {key}{kind}: {got}, numpy has {v}'

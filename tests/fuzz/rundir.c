@@ -84,7 +84,7 @@ static void put_log(int dir, const char *name, unsigned number, const uint8_t *b
     static char text[DG_LOG_LINE + BODY];
     const dg_recipe *r = dg_recipe_at((int)(number / 2));
     if (!r) r = dg_recipe_at(0);
-    const int n = number % 2 ? dg_log_header_judged(text, r) : dg_log_header(text, r);
+    const int n = dg_log_header_judged(text, r, number % 3 == 2 ? DG_LOGGED_BEFORE_KID : number % 3 ? DG_LOGGED : 0);
     memcpy(text + n, body, bytes);
     put(dir, name, text, (size_t)n + bytes);
 }

@@ -80,7 +80,7 @@ static const dg_measure *find(const char *name)
 
 static double value(const char *name, const dg_judged *reals, const dg_judged *x)
 {
-    dg_measured v = {NAN, 0, 0};
+    dg_measured v = {.value = NAN};
     DG_WORKS(dg_measure_take(find(name), &jury, reals, x, &v));
     return v.value;
 }
@@ -95,8 +95,8 @@ static void print(const char *what, const dg_judged *reals, const dg_judged *x)
 {
     printf("%-26s", what);
     for (const dg_measure *m = dg_measures; m->name; m++)
-        if (dg_measurable(m, &jury)) printf(" %s %.3f", m->name, value(m->name, reals, x));
-    printf("\n");
+        if (dg_measurable(m, &jury)) printf(" %s %.5g", m->name, value(m->name, reals, x));
+    printf(" (deviation %.5f)\n", x->kid_deviation);
 }
 
 /* Degrades images that are neither training nor held-out images, and checks each degradation's metric. */
@@ -105,6 +105,7 @@ static void check_spoilt(const uint8_t *pixels, dg_judged *reals, const dg_judge
     uint8_t *made = malloc((size_t)COUNT * IMAGE);
     dg_judged x;
     print("real", reals, held);
+    DG_CHECK(fabs(held->beside[DG_BESIDE_KID]) < 2 * held->kid_deviation && held->kid_deviation > 0);
     for (size_t k = 0; k < sizeof spoilt / sizeof *spoilt; k += DG_TEST_SANITIZED ? 2 : 1) {
         const int modes = spoilt[k].modes ? spoilt[k].modes : COUNT;
         for (int i = 0; i < COUNT; i++)
@@ -114,6 +115,9 @@ static void check_spoilt(const uint8_t *pixels, dg_judged *reals, const dg_judge
         const double is = value(spoilt[k].by, reals, &x), floor = value(spoilt[k].by, reals, held);
         DG_CHECKF(find(spoilt[k].by)->higher ? is < spoilt[k].times * floor : is > spoilt[k].times * floor,
                   "%s: %s is %g, %g of real ones", spoilt[k].name, spoilt[k].by, is, floor);
+        const bool seen = spoilt[k].spoil == blur || spoilt[k].spoil == brighten || spoilt[k].spoil == grey;
+        DG_CHECKF(!seen || x.beside[DG_BESIDE_KID] > 3 * x.kid_deviation, "%s: KID %g +- %g", spoilt[k].name,
+                  x.beside[DG_BESIDE_KID], x.kid_deviation);
         dg_judged_free(&x);
     }
     free(made);
@@ -130,6 +134,8 @@ static void check_copies(const uint8_t *others, dg_judged *reals, const dg_judge
               value("nearest", reals, &x));
     DG_CHECK(value("random_frechet", reals, &x) < 1.2 * value("random_frechet", reals, held));
     DG_CHECK(value("swd", reals, &x) < 1.3 * value("swd", reals, held));
+    DG_CHECKF(fabs(value("kid", reals, &x)) < 3 * x.kid_deviation, "KID of others %g +- %g", value("kid", reals, &x),
+              x.kid_deviation);
     dg_judged_free(&x);
     for (int i = 0; i < COUNT; i++)
         for (int k = 0; k < IMAGE; k++)

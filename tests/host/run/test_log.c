@@ -322,7 +322,7 @@ static void test_odd_steps(void)
 {
     static const struct {
         const char *text, *want; /* text of log.csv, and its rows after dg_log_judge */
-    } cases[] = {{"no line", ""}, {"", ""}, {"first\n1,2\n3,4", "1,2,,,,,\n3,4,,,,,\n"}};
+    } cases[] = {{"no line", ""}, {"", ""}, {"first\n1,2\n3,4", "1,2,,,,,,\n3,4,,,,,,\n"}};
     dg_rundir r = open_run("odd");
     dg_log *l = log_of(&r, 0);
     DG_CHECK(dg_log_end_of(l, 3) == 0);

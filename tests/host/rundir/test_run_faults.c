@@ -164,7 +164,7 @@ static dg_err widen_log(void)
     dg_err e = dg_log_open(&r, &dg_gan_recipe, 9, &again);
     if (!e) e = dg_log_judge(again, &r);
     if (!e) e = dg_log_events(again, &r, 9);
-    row.judged = true;
+    row.judged = DG_LOGGED;
     for (int i = 0; i < DG_LOGGED; i++) row.measure[i] = i ? 0.25 * i : NAN;
     if (!e) e = dg_log_step(again, &row);
     if (!e) e = dg_log_image(again, 10, &im);
