@@ -8,6 +8,7 @@
 
 #include "core/base/file_io.h"
 #include "host/cli/commands.h"
+#include "host/cli/eval_classes.h"
 #include "host/data/dataset.h"
 #include "host/files/json.h"
 #include "host/judge/judge.h"
@@ -113,6 +114,7 @@ typedef struct {
     uint8_t *made;
     dg_judged real, other, floor; /* floor: real-vs-real baseline */
     dg_class_verdict *class;
+    dg_eval_classes by_class;
     dg_measured value[MEASURES], least[MEASURES];
 } job;
 
@@ -275,6 +277,7 @@ static void print_text(const job *j)
         put_number(least, sizeof least, m, &j->least[i]);
         dg_say("%-36s %20s %20s  %s", m->label, value, least, dg_measure_best(m));
     }
+    dg_eval_classes_print(&j->by_class);
 }
 
 static void print_measured(const char *key, const dg_measured *x)
@@ -314,7 +317,9 @@ static void print_json(const job *j)
     print_metrics(j);
     printf("],\n \"measures\": ["); /* before version 0.1.0, the key "metrics" had this name */
     print_metrics(j);
-    printf("]}\n");
+    printf("]");
+    if (j->by_class.n) dg_eval_classes_json(&j->by_class);
+    printf("}\n");
 }
 
 static void take_down(job *j)
@@ -331,6 +336,7 @@ static void take_down(job *j)
     free(j->named);
     free(j->made);
     free(j->class);
+    dg_eval_classes_free(&j->by_class);
     free(j);
 }
 
@@ -347,6 +353,7 @@ int dg_cmd_eval(const dg_options *o)
     if (!e) e = settle_count(j);
     if (!e) e = take_images(j);
     if (!e) e = measure(j);
+    if (!e) e = dg_eval_classes_measure(&j->jury, j->generator, &j->reals, &j->by_class);
     dg_progress_close(j->jury.progress);
     if (!e) j->o.json ? print_json(j) : print_text(j);
     take_down(j);

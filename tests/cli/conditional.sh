@@ -2,7 +2,7 @@
 # Class-conditional GANs: training, grids, samples by class, walks between classes, --init, and what is refused.
 . "$(dirname "$0")/kit"
 cd "$dir" || exit 1
-exits 0 data --synthesize shapes --classes 3 --count 66 --size 16 -q || finish
+exits 0 data --synthesize shapes --classes 3 --count 108 --size 16 -q || finish
 tiny=$root/tests/tiny.cfg
 run() { exits "$@" --batch 8 --no-report --grid 3x4; }
 trains() { out=$1 && shift && run 0 --data shapes --model "$tiny" --conditional --out "$out" -q "$@"; }
@@ -21,9 +21,9 @@ exits 2 --resume --out run --class-fade 60 --epochs 3 --conditional=no
 says fixed-in-run conditional
 
 # without --grid, rows are the classes; few images per class are faded in
-notes 'note-fade-auto 22' --data shapes --model "$tiny" --conditional --epochs 1 --batch 8 --out auto
-says note-class-sizes '3 classes, from 22'
-config auto 'grid = 3x8' 'class-fade = 20'
+notes 'note-fade-auto 36' --data shapes --model "$tiny" --conditional --epochs 1 --batch 8 --out auto
+says note-class-sizes '3 classes, from 36'
+config auto 'grid = 3x8' 'class-fade = 32'
 
 # samples: of a class by name or number, of all classes with the shares of the dataset, by class
 exits 0 generate run --seeds 4-6 --class square --out square -q
@@ -50,6 +50,17 @@ for class in disc ring square; do
     fact $? "a third of 30 samples should be of class $class, not $n"
 done
 
+# metrics of each class; 18 real images are too few
+cp -r shapes small && rm small/ring/*[13579].png
+run 0 --data shapes --model "$tiny" --epochs 1 --out plain -q
+shows 'samples (real), by class' eval run --data shapes -n 40 -q
+exits 0 eval run --data shapes -n 40 --json -q
+json_is .out 'len(r["by_class"]) == 3 and all(c["count"] == 18 and 0 <= c["recall"] <= 1 for c in r["by_class"])'
+exits 0 eval run --data small -n 40 --json -q
+json_is .out '[c["count"] for c in r["by_class"]] == [18, 0, 18] and "recall" not in r["by_class"][1]'
+exits 0 eval plain --data shapes -n 40 --json -q
+json_is .out '"by_class" not in r'
+
 # an exported generator has the classes; interpolation from class to class
 exits 0 export run --out g.safetensors -q
 exits 0 generate g.safetensors --seeds 4-4 --class square --out exported -q
@@ -59,7 +70,6 @@ exits 0 interpolate run --class disc --frames 2 --out walk -q
 exits 0 interpolate run --direction 1-2 --class disc --frames 2 --out walk -q
 
 # from the weights of a GAN without classes: all classes are alike at first
-run 0 --data shapes --model "$tiny" --epochs 1 --out plain -q
 trains next --epochs 1 --init plain --lr 1e-12
 exits 0 generate next --seeds 1-2 --by-class --out alike -q
 same alike/disc/seed-0001.png alike/square/seed-0001.png
@@ -79,9 +89,8 @@ says no-labels cats
 mkdir single && cp -r shapes/disc single
 run 0 --data single --model "$tiny" --conditional --epochs 1 --out of-one
 says one-class disc
-cp -r shapes small && rm small/ring/*[13579].png
 run 3 --data small --model "$tiny" --conditional --epochs 1 --out none
-says small-class ring 11
+says small-class ring 18
 run 0 --data small --model "$tiny" --conditional --epochs 1 --out forced --force -q
 run 3 --resume --out run --epochs 3 --data single --allow-data-change
 says no-labels disc
