@@ -10,6 +10,7 @@
 #include "host/cli/latents.h"
 #include "host/cli/outputs.h"
 #include "host/cli/sample_classes.h"
+#include "host/cli/sample_png.h"
 #include "host/infer/generator.h"
 #include "host/files/made.h"
 #include "host/figure/images.h"
@@ -31,18 +32,6 @@ typedef struct {
     uint8_t *grid;
     dg_progress *progress;
 } job;
-
-static dg_err write_png(const job *j, const char *path, const dg_image *im, const char *key, const char *images)
-{
-    char checkpoint[4096], run_seed[24], step[24];
-    dg_printable(checkpoint, sizeof checkpoint, j->o->operand[0]);
-    snprintf(run_seed, sizeof run_seed, "%" PRIu64, j->g->info.seed);
-    snprintf(step, sizeof step, "%" PRIu64, j->g->info.step);
-    const dg_text text[] = {
-        {"Software", dg_version}, {DG_ORIGIN, j->g->origin}, {key, images}, {"Model", j->g->model.name}, {"Step", step},
-        {"Seed", run_seed},       {"Checkpoint", checkpoint}};
-    return dg_png_write(path, im, text, (int)(sizeof text / sizeof text[0]));
-}
 
 static int latent_of(const job *j, int i) { return j->o->by_class ? i % j->latents.count : i; }
 
@@ -75,7 +64,7 @@ static dg_err write_chunk(const job *j, int first, int n, uint8_t *pixels)
         dg_latents_say(&j->latents, latent_of(j, first + i), 1, source, sizeof source);
         name_image(j, first + i, path);
         dg_image im = {m->size, m->size, m->channels, pixels + (size_t)i * j->image};
-        dg_err e = write_png(j, path, &im, "Picture", source);
+        dg_err e = dg_sample_write(j->o, j->g, path, &im, "Picture", source);
         if (e) return e;
         put_in_grid(j, first + i, im.pixels);
     }
@@ -115,7 +104,7 @@ static dg_err make_grid(const job *j)
     e = dg_enlarge(&im, dg_scale_of(j->o->scale, im.W, im.H));
     snprintf(path, sizeof path, "%s/grid.png", j->dir);
     dg_latents_say(&j->latents, 0, latents, sources, sizeof sources);
-    if (!e) e = write_png(j, path, &im, "Pictures", sources);
+    if (!e) e = dg_sample_write(j->o, j->g, path, &im, "Pictures", sources);
     dg_image_free(&im);
     return e;
 }

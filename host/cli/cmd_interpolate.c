@@ -2,7 +2,6 @@
  * consecutive latents. The animation walk.gif is a loop over all latents. With --walks, walk.gif is a grid of loops.
  * With --direction, a walk is a straight line along a principal direction, forward and back. With several classes, each
  * latent has a walk from class to class. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 #include "host/cli/latents.h"
 #include "host/cli/outputs.h"
 #include "host/cli/sample_classes.h"
-#include "host/files/made.h"
+#include "host/cli/sample_png.h"
 #include "host/infer/generator.h"
 #include "host/figure/images.h"
 #include "host/trainer/progress.h"
@@ -94,14 +93,10 @@ static dg_err write_strip(const job *j)
     free(chosen);
     if (!e) e = dg_enlarge(&im, dg_scale_of(j->o->scale, im.W, im.H));
     if (e) return e;
-    char path[PATH_SIZE], checkpoint[4096], sources[4096], run_seed[24];
-    dg_printable(checkpoint, sizeof checkpoint, j->o->operand[0]);
+    char path[PATH_SIZE], sources[4096];
     snprintf(path, sizeof path, "%s/strip.png", j->dir);
     dg_latents_say(&j->latents, 0, j->sources, sources, sizeof sources);
-    snprintf(run_seed, sizeof run_seed, "%" PRIu64, j->g->info.seed);
-    const dg_text text[] = {{"Software", dg_version}, {DG_ORIGIN, j->g->origin}, {"Pictures", sources},
-                            {"Model", m->name},       {"Seed", run_seed},        {"Checkpoint", checkpoint}};
-    e = dg_png_write(path, &im, text, (int)(sizeof text / sizeof text[0]));
+    e = dg_sample_write(j->o, j->g, path, &im, "Pictures", sources);
     dg_image_free(&im);
     return e;
 }

@@ -42,6 +42,7 @@ int dg_cmd_list_devices(const dg_options *o);
 int dg_cmd_train(const dg_options *o);
 int dg_cmd_generate(const dg_options *o);
 int dg_cmd_interpolate(const dg_options *o);
+int dg_cmd_find(const dg_options *o);
 int dg_cmd_data(const dg_options *o);
 int dg_cmd_classify(const dg_options *o);
 int dg_cmd_eval(const dg_options *o);

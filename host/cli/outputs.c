@@ -87,9 +87,10 @@ static bool is_input(const char *path, const struct stat *s, dg_made kind)
 {
     const dg_options *o = options;
     const bool sample = kind == DG_MADE_SAMPLE;
-    const bool folders = o->command == DG_CMD_DATA || o->command == DG_CMD_EVAL || o->command == DG_CMD_CLASSIFY;
-    const char *const given[] = {o->data,        o->test,   o->config,     o->init,
-                                 o->resume_from, o->tuning, o->classifier, o->read_z};
+    const bool folders = o->command == DG_CMD_DATA || o->command == DG_CMD_EVAL || o->command == DG_CMD_CLASSIFY ||
+                         o->command == DG_CMD_FIND;
+    const char *const given[] = {o->data,   o->test,       o->config, o->init,    o->resume_from,
+                                 o->tuning, o->classifier, o->read_z, o->held_out};
     for (size_t i = 0; i < sizeof given / sizeof *given; i++)
         if (reads(given[i], path, s, sample)) return true;
     for (int i = 0; i < o->operands; i++) {

@@ -105,7 +105,7 @@ static dg_err put_layer(dg_job *from, dg_job *to, int net, int layer, double *bi
 dg_err dg_fold_put(dg_job *from, dg_job *to, int net)
 {
     dg_err e = DG_OK;
-    for (int i = 0; i < from->model.net[net].layers && !e; i++) {
+    for (int i = 0; i < to->model.net[net].layers && !e; i++) {
         const size_t filters = (size_t)from->model.net[net].layer[i].filters;
         double *bias = calloc(filters + 1, sizeof *bias);
         e = bias ? put_layer(from, to, net, i, bias) : dg_fail(DG_DEVICE, "out of memory");

@@ -11,5 +11,5 @@ void dg_fold_model(dg_model *m);
  * without weights. bias (filters) receives the biases, or 0 without biases. */
 dg_err dg_fold_read(dg_job *job, int net, int layer, double **w, double *bias);
 
-/* Copy the weights of a network to job `to`, which has the folded model of `from`. */
+/* Copy the weights of a network to job `to`, which has the folded model of `from`, possibly without its last layers. */
 dg_err dg_fold_put(dg_job *from, dg_job *to, int net);

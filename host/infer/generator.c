@@ -6,14 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/files/replace.h"
+
 static dg_err hash_weights(dg_generator *g, uint64_t *hash)
 {
     uint64_t h = 0xcbf29ce484222325;
     for (int i = 0; i < g->job.tensors; i++) {
         const dg_job_tensor *t = &g->job.tensor[i];
         const size_t n = dg_job_tensor_count(t);
-        uint32_t *bits = t->row < 0 ? NULL : malloc(n * sizeof *bits);
-        if (t->row < 0) continue;
+        if (t->row < 0 || t->net != g->job.recipe->exported) continue;
+        uint32_t *bits = malloc(n * sizeof *bits);
         const dg_err e = bits ? dg_job_read(&g->job, t, t->row, DG_F32, bits) : dg_fail(DG_DEVICE, "out of memory");
         for (size_t k = 0; k < n && !e; k++) h = (h ^ bits[k]) * 0x100000001b3;
         free(bits);
@@ -36,7 +38,9 @@ static dg_err name_origin(dg_generator *g)
 
 dg_err dg_generator_load(dg_generator *g, const dg_st *st, const char *path)
 {
-    dg_job_options go = {.samples = DG_GENERATOR_CHUNK};
+    const char *format = dg_st_get(st, "format");
+    g->has_d = g->all_nets && format && !strcmp(format, DG_CHECKPOINT_FORMAT);
+    dg_job_options go = {.samples = DG_GENERATOR_CHUNK, .all_nets = g->has_d};
     dg_err e = dg_job_build(&g->job, &g->model, &go, g->backend);
     if (!e && !g->job.plan[DG_PLAN_SAMPLE].ops)
         e = dg_fail(DG_USAGE, DG_MSG("no-images", "%s: model %s has no generator"), path, g->model.name);
@@ -48,16 +52,24 @@ dg_err dg_generator_load(dg_generator *g, const dg_st *st, const char *path)
     return e ? e : name_origin(g);
 }
 
-dg_err dg_generator_open(const dg_device *d, const char *path, dg_generator **out)
+static dg_err open(const dg_device *d, const char *path, bool all_nets, dg_generator **out)
 {
     dg_generator *g = *out = calloc(1, sizeof *g);
     if (!g) return dg_fail(DG_DEVICE, "out of memory");
+    g->all_nets = all_nets;
     dg_st *st = NULL;
     dg_err e = dg_checkpoint_open(path, &st, &g->model, &g->info);
     if (!e) e = dg_device_open_trained(d, g->info.precision, &g->backend);
     if (!e) e = dg_generator_load(g, st, path);
     dg_st_free(st);
     return e;
+}
+
+dg_err dg_generator_open(const dg_device *d, const char *path, dg_generator **out) { return open(d, path, false, out); }
+
+dg_err dg_generator_open_all(const dg_device *d, const char *path, dg_generator **out)
+{
+    return open(d, path, true, out);
 }
 
 void dg_generator_z(const dg_generator *g, float *z, uint64_t first, int n)

@@ -11,6 +11,8 @@ typedef struct {
     dg_backend *backend;
     dg_job job;
     int latent, inputs; /* values of a latent vector; with the class of a conditional generator */
+    bool all_nets;      /* load the weights of D, too; set before dg_generator_load */
+    bool has_d;         /* job has the weights of D */
     char origin[200];   /* ASCII text with the model, the step and a hash of the generator's weights */
 } dg_generator;
 
@@ -18,6 +20,8 @@ enum { DG_GENERATOR_CHUNK = 64 }; /* images per batch */
 
 /* Open checkpoint `path`, with the training precision unless d->precision is set. Close *out even after an error. */
 dg_err dg_generator_open(const dg_device *d, const char *path, dg_generator **out);
+/* Like dg_generator_open, but also load the weights of D if the checkpoint has them. */
+dg_err dg_generator_open_all(const dg_device *d, const char *path, dg_generator **out);
 /* Build g->job from g->model, g->info and g->backend, and load the weights from st. */
 dg_err dg_generator_load(dg_generator *g, const dg_st *st, const char *path);
 void dg_generator_close(dg_generator *g);

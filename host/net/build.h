@@ -38,6 +38,7 @@ typedef struct {
     dg_view in;
     dg_view target; /* output of the last layer; row -1: dg_forward allocates a row */
     dg_view out;
+    const dg_view *gradient; /* per layer, a gradient of its output for dg_backward (row -1: none), or NULL */
     dg_layer_pass layer[DG_MAX_LAYERS];
 } dg_pass;
 
@@ -59,8 +60,9 @@ void dg_build_parameters(dg_builder *b, int net, bool train);
 
 void dg_forward(dg_builder *b, dg_pass *p);
 
-/* Append the ops of the backward pass from dy, the gradient of p->out. Returns the gradient of p->in if flag
- * DG_WANT_INPUT is set. Call dg_net_check_backward first. */
+/* Append the ops of the backward pass from dy, the gradient of p->out, and from p->gradient. If the row of dy is -1,
+ * the pass begins with p->gradient. Returns the gradient of p->in if flag DG_WANT_INPUT is set. Call
+ * dg_net_check_backward first. */
 enum { DG_WANT_WEIGHTS = 1, DG_WANT_INPUT = 2 };
 dg_view dg_backward(dg_builder *b, dg_pass *p, dg_view dy, unsigned want);
 

@@ -112,8 +112,8 @@ dg_view dg_backward(dg_builder *b, dg_pass *p, dg_view dy, unsigned want)
 {
     const dg_net *n = &b->model->net[p->net];
     dg_view of_input = nothing, of_output[DG_MAX_LAYERS];
-    for (int i = 0; i < n->layers; i++) of_output[i] = nothing;
-    of_output[n->layers - 1] = dy;
+    for (int i = 0; i < n->layers; i++) of_output[i] = p->gradient ? p->gradient[i] : nothing;
+    join(b, p, &of_output[n->layers - 1], dy, n->name, n->layer[n->layers - 1].out);
     for (int i = n->layers - 1; i >= 0; i--) {
         const dg_layer *l = &n->layer[i], *other = l->add < 0 ? NULL : &n->layer[l->add];
         dg_view dx[2] = {nothing, nothing};

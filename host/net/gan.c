@@ -129,7 +129,7 @@ static void sample_plan(dg_builder *b, dg_job *job, int N)
 static void build_plans(dg_job *job)
 {
     dg_builder b = dg_job_builder(job);
-    for (int net = 0; net < (job->o.train ? 2 : 1); net++) {
+    for (int net = 0; net < (job->o.train || job->o.all_nets ? 2 : 1); net++) {
         b.averaged = net == DG_G && job->o.train && dg_is_averaged(&job->o);
         dg_add_parameters(job, &b, net);
     }

@@ -30,6 +30,7 @@ struct dg_job_options {
     int rows;       /* images in the dataset */
     int window;     /* images per window of a streamed dataset (loader.h); 0: the whole dataset is in memory */
     bool train;     /* false: the job has no gradients and moments */
+    bool all_nets;  /* an inference job of a GAN also has the weights of D */
     bool z_given;   /* no noise op: the caller sets z before each step (replay) */
     bool flip;
     dg_optimizer optimizer;
@@ -180,6 +181,11 @@ int dg_job_inputs(const dg_job *job);
 
 /* Convert `count` values to the backend's type and copy them into the plan's input, from element `first` on. */
 dg_err dg_job_put_input(dg_job *job, dg_plan_role plan, size_t first, const double *in, size_t count);
+
+/* Convert `count` values to the backend's type and copy them into a row, from element `first` on. */
+dg_err dg_job_put_values(dg_job *job, int row, size_t first, const double *in, size_t count);
+/* Copy the first n values of a row. */
+dg_err dg_job_get_values(dg_job *job, int row, size_t n, double *out);
 
 /* Generate n samples in batches from latent vectors `in` (n, dg_job_inputs). `pixels` (n, size, size, channels) may be
  * NULL. `x` receives the values before rounding to uint8, or is NULL. */

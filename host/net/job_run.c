@@ -125,10 +125,10 @@ void dg_job_sample(const dg_job *job, float *in, uint64_t seed, uint64_t image, 
     if (classes) in[latent + (class < 0 ? dg_job_class_of(job, image) : class)] = 1;
 }
 
-dg_err dg_job_put_input(dg_job *job, dg_plan_role plan, size_t first, const double *in, size_t count)
+dg_err dg_job_put_values(dg_job *job, int row, size_t first, const double *in, size_t count)
 {
     dg_backend *b = job->backend;
-    char *to = (char *)dg_job_memory(job, job->input[plan]) + first * dg_type_bytes(b->real);
+    char *to = (char *)dg_job_memory(job, row) + first * dg_type_bytes(b->real);
     if (b->real == DG_F64) return b->put(b, to, in, count * sizeof *in);
     float *narrow = malloc(count * sizeof *narrow);
     if (!narrow) return dg_fail(DG_DEVICE, "out of memory");
@@ -136,6 +136,11 @@ dg_err dg_job_put_input(dg_job *job, dg_plan_role plan, size_t first, const doub
     dg_err e = b->put(b, to, narrow, count * sizeof *narrow);
     free(narrow);
     return e;
+}
+
+dg_err dg_job_put_input(dg_job *job, dg_plan_role plan, size_t first, const double *in, size_t count)
+{
+    return dg_job_put_values(job, job->input[plan], first, in, count);
 }
 
 static dg_err run_samples(dg_job *job, const float *in, int n)
@@ -151,7 +156,7 @@ static dg_err run_samples(dg_job *job, const float *in, int n)
     return e ? e : b->run(b, &job->plan[DG_PLAN_SAMPLE]);
 }
 
-static dg_err get_doubles(dg_job *job, int row, size_t n, double *out)
+dg_err dg_job_get_values(dg_job *job, int row, size_t n, double *out)
 {
     dg_backend *b = job->backend;
     const void *from = dg_job_memory(job, row);
@@ -174,7 +179,7 @@ dg_err dg_job_generate(dg_job *job, const float *in, int n, uint8_t *pixels, dou
         const size_t at = (size_t)i * each, bytes = (size_t)count * each;
         e = run_samples(job, in + (size_t)i * (size_t)dg_job_inputs(job), count);
         if (!e && pixels) e = b->get(b, pixels + at, dg_job_memory(job, job->pixels), bytes);
-        if (!e && x) e = get_doubles(job, job->values, (size_t)count * each, x + at);
+        if (!e && x) e = dg_job_get_values(job, job->values, (size_t)count * each, x + at);
     }
     return e;
 }
@@ -225,9 +230,10 @@ dg_err dg_job_test(dg_job *job, const uint8_t *records, int n, double *p, double
         const int count = n - i < job->o.tested ? n - i : job->o.tested;
         e = dg_job_put_test(job, records + (size_t)i * record, count);
         if (!e) e = job->backend->run(job->backend, &job->plan[DG_PLAN_TEST]);
-        if (!e) e = get_doubles(job, job->test.p, (size_t)count * classes, p + (size_t)i * classes);
-        if (!e && each) e = get_doubles(job, job->test.each, (size_t)count, each + i);
-        if (!e && hidden) e = get_doubles(job, job->test.hidden, (size_t)count * values, hidden + (size_t)i * values);
+        if (!e) e = dg_job_get_values(job, job->test.p, (size_t)count * classes, p + (size_t)i * classes);
+        if (!e && each) e = dg_job_get_values(job, job->test.each, (size_t)count, each + i);
+        if (!e && hidden)
+            e = dg_job_get_values(job, job->test.hidden, (size_t)count * values, hidden + (size_t)i * values);
     }
     return e;
 }

@@ -16,6 +16,7 @@ typedef enum {
     DG_CMD_TRAIN,
     DG_CMD_GENERATE,
     DG_CMD_INTERPOLATE,
+    DG_CMD_FIND,
     DG_CMD_CLASSIFY,
     DG_CMD_EVAL,
     DG_CMD_DATA,
@@ -94,8 +95,9 @@ typedef struct {
     int count;                                /* number of images; for eval, 0 means all images */
     uint64_t seed_first, seed_last;           /* generate without --seeds: 0 to count - 1 */
     uint64_t direction_first, direction_last; /* from 1; 0: no --direction */
-    char *read_z, *z;
-    double truncation;
+    char *read_z, *z, *held_out;
+    double truncation, features;
+    int starts;
     int steps_between;
     int walks, scale;
     char *gif;

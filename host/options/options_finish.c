@@ -158,6 +158,13 @@ static dg_err finish_interpolate(dg_options *o)
     return DG_OK;
 }
 
+static dg_err finish_find(const dg_options *o)
+{
+    if (o->steps > 1000000)
+        return dg_fail(DG_USAGE, "--steps %ld: too many for the command find; at most 1000000", o->steps);
+    return DG_OK;
+}
+
 static dg_err finish_data(dg_options *o)
 {
     if (o->channels == 2)
@@ -262,14 +269,14 @@ dg_err dg_options_finish(dg_options *o)
                                                                                                            : NULL;
     if (o->operands && first) e = dg_path_set(first, o->operand[0]);
     if (!e && o->operands > 1 && o->command != DG_CMD_BENCH && o->command != DG_CMD_REPORT &&
-        o->command != DG_CMD_TUNE && o->command != DG_CMD_CLASSIFY) {
+        o->command != DG_CMD_TUNE && o->command != DG_CMD_CLASSIFY && o->command != DG_CMD_FIND) {
         if (o->out)
             return dg_fail(DG_USAGE, "'%s' and --out %s: both name the output; leave out one of them", o->operand[1],
                            o->out);
         e = dg_path_set(&o->out, o->operand[1]);
     }
     const bool takes_run = o->command == DG_CMD_GENERATE || o->command == DG_CMD_INTERPOLATE ||
-                           o->command == DG_CMD_EXPORT || o->command == DG_CMD_CLASSIFY;
+                           o->command == DG_CMD_FIND || o->command == DG_CMD_EXPORT || o->command == DG_CMD_CLASSIFY;
     if (!e && takes_run) e = dg_options_settle_run(&o->operand[0], false);
     if (!e && !o->batch && o->command != DG_CMD_TRAIN)
         e = dg_fail(DG_USAGE,
@@ -283,6 +290,7 @@ dg_err dg_options_finish(dg_options *o)
     case DG_CMD_TRAIN: return finish_train(o);
     case DG_CMD_GENERATE: return finish_generate(o);
     case DG_CMD_INTERPOLATE: return finish_interpolate(o);
+    case DG_CMD_FIND: return finish_find(o);
     case DG_CMD_EVAL: return finish_eval(o);
     case DG_CMD_DATA: return finish_data(o);
     case DG_CMD_TUNE: return finish_tune(o);

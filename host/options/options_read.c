@@ -145,7 +145,8 @@ static const char *given_before(const scanned *s, int i)
 
 static bool is_input(const dg_option *t, const scanned *s)
 {
-    static const char *const name[] = {"data", "init", "config", "resume", "test", "tuning", "classifier", "read-z"};
+    static const char *const name[] = {"data",   "init",       "config", "resume",  "test",
+                                       "tuning", "classifier", "read-z", "held-out"};
     for (int i = 0; i < s->n; i++)
         if (!strcmp(s->given[i].t->name, "synthesize") && !strcmp(t->name, "data")) return false;
     for (size_t i = 0; i < sizeof name / sizeof *name; i++)
@@ -161,7 +162,8 @@ static dg_err check_given(const scanned *s)
         if (!g->value || !*g->value || !dg_option_is_path(g->t)) continue;
         dg_err e = dg_options_twice(g->t, g->value, given_before(s, i));
         snprintf(where, sizeof where, "--%s %s", g->t->name, g->value);
-        const dg_err code = strcmp(g->t->name, "data") ? DG_IO : DG_DATA;
+        const bool images = !strcmp(g->t->name, "data") || !strcmp(g->t->name, "held-out");
+        const dg_err code = images ? DG_DATA : DG_IO;
         if (!e) e = dg_path_check(code, g->value, where, is_input(g->t, s));
         if (e) return e;
     }
@@ -188,7 +190,9 @@ static dg_err check_operands(const dg_options *o, const scanned *s)
     }
     const bool writes = o->command == DG_CMD_EXPORT || o->command == DG_CMD_IMPORT;
     for (int i = 0; i < o->operands; i++) {
-        const bool images = o->command == DG_CMD_DATA || (o->command == DG_CMD_CLASSIFY && i), output = writes && i;
+        const bool images = o->command == DG_CMD_DATA ||
+                            ((o->command == DG_CMD_CLASSIFY || o->command == DG_CMD_FIND) && i),
+                   output = writes && i;
         const bool model = o->command == DG_CMD_TUNE || (first && !images);
         const dg_err e = dg_path_check(model    ? DG_USAGE
                                        : images ? DG_DATA

@@ -18,6 +18,7 @@ enum {
     T = 1 << DG_CMD_TRAIN,
     G = 1 << DG_CMD_GENERATE,
     I = 1 << DG_CMD_INTERPOLATE,
+    Z = 1 << DG_CMD_FIND,
     D = 1 << DG_CMD_DATA,
     P = 1 << DG_CMD_PLAN,
     N = 1 << DG_CMD_BATCH,
@@ -70,9 +71,10 @@ const dg_option dg_option_table[] = {
      "MODEL-spectral. With --norm-d none, D has biases and no normalization, and initial weights that keep the "
      "variance of activations; the name of this model is MODEL-nonorm. In your own model file, set norm = spectral in "
      "the layers of D instead, or set norm = none, bias = yes and start = gain."},
-    {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | U | X | M | W, OUTPUT | COMMON,
-     "output directory or file; - is standard output",
-     "The commands train, generate and interpolate write a directory. The commands export, import, report and tune "
+    {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | Z | U | X | M | W,
+     OUTPUT | COMMON, "output directory or file; - is standard output",
+     "The commands train, generate, interpolate and find write a directory. The commands export, import, report and "
+     "tune "
      "write a file. The default output of train is samples/DATA-MODEL, with a number if this directory exists. "
      "The default output of report is report.html in the run directory. The default output of tune is a file such as "
      "sm_90.tune."},
@@ -103,10 +105,11 @@ const dg_option dg_option_table[] = {
      "total epochs, with those before --resume",
      "With --epochs auto, a GAN trains for 25 epochs, but at least 4,000 steps on small datasets and at most 40,000 "
      "steps on large datasets. For classifiers, the default of --epochs is 25."},
-    {"steps", 0, "N", DG_OPT_LONG, AT(steps), 0, 1e15, "0", NULL, TRAINING, T | N | R, SAVED,
+    {"steps", 0, "N", DG_OPT_LONG, AT(steps), 0, 1e15, "0", NULL, TRAINING, T | N | R | Z, SAVED,
      "maximum number of steps; 0 = no limit",
      "A run stops after N steps in total, or after --epochs if that is earlier. The command replay compares at most N "
-     "training steps. With --rule, the command batch times N training steps per batch size, or 1,000 if N is 0."},
+     "training steps. With --rule, the command batch times N training steps per batch size, or 1,000 if N is 0. The "
+     "command find makes N steps of gradient descent, or 500 if N is 0."},
     {"batch", 'b', "N", DG_OPT_AUTO, AT(batch), 1, 65536, "64", NULL, TRAINING, T | P | B | Q | U | C,
      RESULT | MODEL | COMMON, "batch size; auto = the fastest",
      "If the dataset has fewer images than one batch, the default batch size is reduced to 32, 16 and so on. With "
@@ -204,10 +207,10 @@ const dg_option dg_option_table[] = {
      "probability with which each augmentation of --augment applies",
      "With --schedule cosine, the probability of augmentations rises from 0 to X, because D memorises images only "
      "after many epochs."},
-    {"seed", 's', "N", DG_OPT_U64, AT(seed), NO_RANGE, "1", NULL, TRAINING, T | D | N | C | E, RESULT | FIXED | COMMON,
-     "seed of all random numbers",
+    {"seed", 's', "N", DG_OPT_U64, AT(seed), NO_RANGE, "1", NULL, TRAINING, T | D | N | C | E | Z,
+     RESULT | FIXED | COMMON, "seed of all random numbers",
      "Runs with the same seed give the same bits. The command data uses the seed to draw images and to select the test "
-     "images of --test. The command eval uses the seed to choose real images."},
+     "images of --test. The commands eval and find use the seed to choose real images."},
     {"conditional", 0, NULL, DG_OPT_FLAG, AT(conditional), NO_RANGE, "no", NULL, TRAINING, T | N,
      RESULT | IF_SET | MODEL | FIXED | COMMON, "train a GAN that draws images of a given class",
      "The classes are those of the dataset: a folder per class, or labels of IDX and CIFAR files. A conditional GAN is "
@@ -222,23 +225,24 @@ const dg_option dg_option_table[] = {
     {"drop-last", 0, NULL, DG_OPT_FLAG, AT(drop_last), NO_RANGE, "no", NULL, TRAINING, T | N, RESULT | MODEL,
      "omit the last batch of an epoch if it is short",
      "Without --drop-last, the last batch of an epoch may be smaller than --batch."},
-    {"fit", 0, "MODE", DG_OPT_CHOICE, AT(fit), NO_RANGE, "crop", "crop|pad|stretch", IMAGES, T | D | N | C | K | E,
+    {"fit", 0, "MODE", DG_OPT_CHOICE, AT(fit), NO_RANGE, "crop", "crop|pad|stretch", IMAGES, T | D | N | C | K | E | Z,
      RESULT, "conversion of images to squares",
      "crop: cut the longer side. pad: add borders. stretch: change the aspect ratio."},
     {"resize", 0, "MODE", DG_OPT_CHOICE, AT(filter), NO_RANGE, "bilinear", "bilinear|nearest", IMAGES,
-     T | D | N | C | K | E, RESULT | IF_SET, "interpolation", "With --resize nearest, pixel art keeps its hard edges."},
-    {"alpha", 0, "MODE", DG_OPT_CHOICE, AT(alpha), NO_RANGE, "white", "drop|white|black", IMAGES, T | D | N | C | K | E,
-     RESULT, "transparency",
+     T | D | N | C | K | E | Z, RESULT | IF_SET, "interpolation",
+     "With --resize nearest, pixel art keeps its hard edges."},
+    {"alpha", 0, "MODE", DG_OPT_CHOICE, AT(alpha), NO_RANGE, "white", "drop|white|black", IMAGES,
+     T | D | N | C | K | E | Z, RESULT, "transparency",
      "white, black: composite images over this colour. drop: ignore the alpha channel. Models with four channels keep "
      "the alpha channel."},
-    {"orient", 0, "MODE", DG_OPT_EITHER, AT(exif), NO_RANGE, "exif", "ignore|exif", IMAGES, T | D | N | C | K | E,
+    {"orient", 0, "MODE", DG_OPT_EITHER, AT(exif), NO_RANGE, "exif", "ignore|exif", IMAGES, T | D | N | C | K | E | Z,
      RESULT, "orientation of photographs", "exif: rotate each image to its EXIF orientation. ignore: do not rotate."},
-    {"strict", 0, NULL, DG_OPT_FLAG, AT(strict), NO_RANGE, "no", NULL, IMAGES, T | D | N | C | K | E, SAVED,
+    {"strict", 0, NULL, DG_OPT_FLAG, AT(strict), NO_RANGE, "no", NULL, IMAGES, T | D | N | C | K | E | Z, SAVED,
      "fail at the first unreadable image", "Without --strict, dcgan skips and lists unreadable images."},
-    {"skip-unreadable", 0, NULL, DG_OPT_FLAG, AT(skip_unreadable), NO_RANGE, "no", NULL, IMAGES, T | D | N | C | K | E,
-     SAVED | IF_SET, "skip unreadable folders with a warning",
+    {"skip-unreadable", 0, NULL, DG_OPT_FLAG, AT(skip_unreadable), NO_RANGE, "no", NULL, IMAGES,
+     T | D | N | C | K | E | Z, SAVED | IF_SET, "skip unreadable folders with a warning",
      "Without --skip-unreadable, an unreadable folder is an error."},
-    {"limit", 0, "N", DG_OPT_INT, AT(limit), 0, 2e9, "0", NULL, IMAGES, T | D | N | C | K | E, RESULT,
+    {"limit", 0, "N", DG_OPT_INT, AT(limit), 0, 2e9, "0", NULL, IMAGES, T | D | N | C | K | E | Z, RESULT,
      "maximum number of images; 0 = no limit",
      "dcgan uses the first N files of the dataset. For a classifier, and for a dataset with train/ and test/, dcgan "
      "uses N training images and N test images, evenly distributed over the classes."},
@@ -286,16 +290,19 @@ const dg_option dg_option_table[] = {
      "The exported network is in evaluation mode and accepts any batch size."},
     {"network", 0, "NAME", DG_OPT_TEXT, AT(network), NO_RANGE, NULL, NULL, OTHER, X, 0, "network to export: G or D",
      "By default, dcgan exports the generator of a GAN, or the classifier."},
-    {"json", 0, NULL, DG_OPT_FLAG, AT(json), NO_RANGE, "no", NULL, OTHER, D | P | N | R | B | Q | F | K | E | O, 0,
-     "print results as JSON", "The page docs/formats.md describes the JSON output of batch, doctor and eval."},
+    {"json", 0, NULL, DG_OPT_FLAG, AT(json), NO_RANGE, "no", NULL, OTHER, D | P | N | R | B | Q | F | K | E | O | Z, 0,
+     "print results as JSON", "The page docs/formats.md describes the JSON output of batch, doctor, eval and find."},
     {"force", 0, NULL, DG_OPT_FLAG, AT(force), NO_RANGE, "no", NULL, OTHER,
-     T | G | I | K | E | D | N | C | U | X | M | W, ARGV, "also replace input files and files that dcgan did not make",
+     T | G | I | Z | K | E | D | N | C | U | X | M | W, ARGV,
+     "also replace input files and files that dcgan did not make",
      "With --force, dcgan eval accepts samples of several checkpoints. dcgan never replaces a run directory."},
     {"quiet", 'q', NULL, DG_OPT_FLAG, AT(quiet), NO_RANGE, "no", NULL, OTHER, EVERY, 0, "print no progress",
      "With --quiet, dcgan still prints warnings and errors to standard error."},
-    {"count", 'n', "N", DG_OPT_INT, AT(count), 1, 1000000, NULL, NULL, SAMPLES, G | D | E, 0, "number of images",
+    {"count", 'n', "N", DG_OPT_INT, AT(count), 1, 1000000, NULL, NULL, SAMPLES, G | D | E | Z, 0, "number of images",
      "The default of --count is 16 for the command generate, 1000 for --synthesize, and half of the real images, at "
-     "most 5000, for the command eval."},
+     "most 5000, for the command eval. The command find uses N images, chosen by --seed, and N of --held-out; the "
+     "default "
+     "is all images, or at most 200 with --held-out."},
     {"seeds", 0, "A-B", DG_OPT_SEEDS, AT(seed_first), 0, 9007199254740991.0, NULL, NULL, SAMPLES, G | I, 0,
      "range of seeds, one image per seed",
      "By default, the command generate starts at seed 0, and the command interpolate uses the seeds 1-5."},
@@ -328,12 +335,24 @@ const dg_option dg_option_table[] = {
      "interpolate along principal directions A to B, from seed 1",
      "The principal directions are the latent directions that change the output of the generator's first layer most, "
      "in decreasing order. The strip has a row per seed and direction."},
+    {"starts", 0, "N", DG_OPT_INT, AT(starts), 1, 64, "4", NULL, SAMPLES, Z, 0,
+     "number of starts of the search per image",
+     "The search begins at the latent vectors of the N samples nearest to the image, out of 1,024, and keeps the best "
+     "result."},
+    {"features", 0, "X", DG_OPT_REAL, AT(features), 0, 1e6, "1", NULL, SAMPLES, Z, 0,
+     "weight of the discriminator's layers; 0 = compare pixels only",
+     "The search compares pixels and the outputs of the inner layers of the discriminator. A file without a "
+     "discriminator allows only pixels."},
+    {"held-out", 0, "DIR", DG_OPT_TEXT, AT(held_out), NO_RANGE, NULL, NULL, SAMPLES, Z, 0,
+     "real images that the generator was not trained on, for a memorisation test",
+     "With --held-out, the other images must be training images. The command find then prints the share of training "
+     "images that are found better than the best 5% of held-out images."},
     {"frames", 0, "N", DG_OPT_INT, AT(steps_between), 1, 1000, "16", NULL, SAMPLES, I, 0,
      "number of frames between two images of a walk",
      "The GIF of an interpolation has every frame; the strip has only some frames."},
     {"walks", 0, "N", DG_OPT_INT, AT(walks), 1, 64, "1", NULL, SAMPLES, I, 0, "number of interpolations in the GIF",
      "The first interpolation uses the seeds of --seeds, the second uses as many of the next seeds, and so on."},
-    {"scale", 0, "N", DG_OPT_INT, AT(scale), 0, 32, "0", NULL, SAMPLES, G | I | W, 0,
+    {"scale", 0, "N", DG_OPT_INT, AT(scale), 0, 32, "0", NULL, SAMPLES, G | I | Z | W, 0,
      "magnification of grid, strip or GIF; 0 = to about 800 pixels",
      "dcgan magnifies an image by repeating its pixels, without smoothing. The option --scale does not apply to single "
      "images and to the grids of a training run."},
@@ -406,37 +425,39 @@ const dg_option dg_option_table[] = {
      "largest relative difference that passes",
      "The default tolerance is 1e-9 with fp64, 1e-3 with fp32, 0.5 with fp16 and 1 with bf16."},
     {"device", 0, "NAME", DG_OPT_TEXT, AT(device), NO_RANGE, "auto", NULL, MACHINE,
-     T | G | I | K | E | P | N | R | B | Q | U | C, SAVED | COMMON, "device: auto, cpu, cuda or cuda:N",
+     T | G | I | Z | K | E | P | N | R | B | Q | U | C, SAVED | COMMON, "device: auto, cpu, cuda or cuda:N",
      "auto: a GPU that dcgan supports, otherwise the CPU."},
     {"list-devices", 0, NULL, DG_OPT_FLAG, AT(list_devices), NO_RANGE, "no", NULL, MACHINE,
-     T | G | I | K | E | P | N | R | B | Q | U | C, ARGV, "list the devices of this machine, then exit",
+     T | G | I | Z | K | E | P | N | R | B | Q | U | C, ARGV, "list the devices of this machine, then exit",
      "Each printed line has a device name that --device accepts."},
     {"tuning", 0, "FILE", DG_OPT_TEXT, AT(tuning), NO_RANGE, NULL, NULL, MACHINE,
-     T | G | I | K | E | P | N | R | B | Q | U | C, SAVED, "tuning file: variants and parameters of CUDA operations",
+     T | G | I | Z | K | E | P | N | R | B | Q | U | C, SAVED,
+     "tuning file: variants and parameters of CUDA operations",
      "dcgan tune writes tuning files. A tuning file overrides the built-in tuning tables."},
     {"fuse", 0, "LIST", DG_OPT_TEXT, AT(fuse), NO_RANGE, "all", NULL, MACHINE,
-     T | G | I | K | E | P | N | R | B | Q | C, SAVED, "fused CUDA kernels: all, none, a list, or all but -NAME",
+     T | G | I | Z | K | E | P | N | R | B | Q | C, SAVED, "fused CUDA kernels: all, none, a list, or all but -NAME",
      "LIST has names of fusions, separated by commas; -NAME turns off the fusion NAME. The sums of a fused kernel are "
      "rounded differently than the sums of single ops."},
-    {"no-graph", 0, NULL, DG_OPT_FLAG, AT(no_graph), NO_RANGE, "no", NULL, MACHINE, T | G | I | K | E | N | R | B | Q,
-     0, "launch CUDA operations one by one",
+    {"no-graph", 0, NULL, DG_OPT_FLAG, AT(no_graph), NO_RANGE, "no", NULL, MACHINE,
+     T | G | I | Z | K | E | N | R | B | Q, 0, "launch CUDA operations one by one",
      "With --no-graph, an error message names the op that failed. Without a CUDA graph, kernel launches are slower; "
      "the results have the same bits."},
     {"device-memory", 0, "MB", DG_OPT_REAL, AT(device_memory), 0, 1e9, "0", NULL, MACHINE, T | P | N, SAVED,
      "limit of device memory for training in MB; 0 = no limit",
      "If the dataset does not fit into the memory that --device-memory allows, dcgan streams it from the host."},
     {"precision", 0, "TYPE", DG_OPT_CHOICE, AT(precision), NO_RANGE, "auto", "auto|fp32|fp64|bf16|fp16", MACHINE,
-     T | G | I | K | E | P | N | R | B | Q | U | C, RESULT | FIXED, "precision",
+     T | G | I | Z | K | E | P | N | R | B | Q | U | C, RESULT | FIXED, "precision",
      "With bf16 and fp16, dcgan computes in fp32, and rounds the operands of convolutions for tensor cores. bf16 "
      "requires sm_80 or newer; fp16 also runs on sm_75 and scales gradients. auto: bf16 on sm_80 and newer, otherwise "
      "fp32. The default precision of the commands check and replay is fp32. The default precision of the commands "
-     "generate, interpolate, classify and eval is that of training, if the device supports it."},
+     "generate, interpolate, find, classify and eval is that of training, if the device supports it."},
     {"conv", 0, "NAME", DG_OPT_CHOICE, AT(conv), NO_RANGE, "auto", "auto|direct|winograd|gemm", MACHINE,
-     T | G | I | K | E | P | N | R | B | Q | C, RESULT | FIXED, "CPU algorithm of convolutions",
+     T | G | I | Z | K | E | P | N | R | B | Q | C, RESULT | FIXED, "CPU algorithm of convolutions",
      "winograd: minimal filtering, for kernels twice as wide as the stride, and for 3x3 kernels with stride 1. gemm: "
      "matrix products, for dense layers and 1x1 kernels. auto: the fastest algorithm for each layer."},
     {"threads", 't', "N", DG_OPT_INT, AT(threads), 0, 1024, "0", NULL, MACHINE,
-     T | G | I | K | E | D | P | N | R | B | Q | C, SAVED, "number of CPU threads; 0 = OMP_NUM_THREADS, or every core",
+     T | G | I | Z | K | E | D | P | N | R | B | Q | C, SAVED,
+     "number of CPU threads; 0 = OMP_NUM_THREADS, or every core",
      "The results of dcgan do not depend on the number of threads."},
     {0},
 };
@@ -462,6 +483,12 @@ const dg_command_info dg_commands[DG_CMDS] = {
         "The latent vectors between two seeds follow a great circle.",
         {"dcgan interpolate samples/cats-dcgan64-paper --seeds 1-5 --out walk/",
          "dcgan interpolate samples/cats-dcgan64-paper --direction 1-6 :: a strip per principal direction"}},
+    [DG_CMD_FIND] = {"find", "RUN|CHECKPOINT IMAGES...", 2, 1000, "find the latent vectors of images",
+        "The command find writes the latent vectors, the images that the generator makes from them, and a grid, and "
+        "prints the mean difference of each image in grey levels.",
+        {"dcgan find samples/cats-dcgan64-paper cat.png --out found/ :: found/latents.safetensors, found/grid.png",
+         "dcgan interpolate samples/cats-dcgan64-paper --read-z found/latents.safetensors",
+         "dcgan find samples/cats-dcgan64-paper cats/ --held-out other-cats/ :: test for memorisation"}},
     [DG_CMD_CLASSIFY] = {"classify", "RUN|CHECKPOINT IMAGES...", 2, 1000, "classify images with a trained classifier",
         "For each image, the command classify prints the path, the most likely class and the probability of this "
         "class.",

@@ -179,8 +179,10 @@ static dg_err set_seeds(dg_options *o, const dg_option *t, const char *value, co
 
 static bool is_folder(const dg_options *o, const dg_option *t)
 {
-    const unsigned makes = 1U << DG_CMD_TRAIN | 1U << DG_CMD_GENERATE | 1U << DG_CMD_INTERPOLATE | 1U << DG_CMD_BATCH;
-    return !strcmp(t->name, "data") || (!strcmp(t->name, "out") && makes >> o->command & 1);
+    const unsigned makes = 1U << DG_CMD_TRAIN | 1U << DG_CMD_GENERATE | 1U << DG_CMD_INTERPOLATE | 1U << DG_CMD_FIND |
+                           1U << DG_CMD_BATCH;
+    return !strcmp(t->name, "data") || !strcmp(t->name, "held-out") ||
+           (!strcmp(t->name, "out") && makes >> o->command & 1);
 }
 
 static dg_err set_path(dg_options *o, const dg_option *t, char **to, const char *value, const char *where)

@@ -12,7 +12,6 @@ prints 'b/latent-0000.png to latent-0002.png, b/grid.png'
 holds b/latent-0002.png b/grid.png
 exits 0 generate run --seeds 7-9 --truncation 0.5 --write-z half --out c -q
 differ z half
-shows 'Picture: 1' info b/latent-0001.png
 "$python" - << 'END'
 import st, struct
 def idat(path):
@@ -38,7 +37,7 @@ same walk/walk.gif seeds/walk.gif
 
 # sums
 exits 0 generate run --z '7 + 0.5*(3 - 12)' --out sum -q
-shows 'Picture: 7 + 0.5*(3 - 12)' info sum/latent-0000.png
+shows ': 7 + 0.5*(3 - 12)' info sum/latent-0000.png
 exits 0 generate run --z 8 --write-z eight --out eight-sum -q
 exits 0 generate run --seeds 8 --write-z eight-seed --out eight-seeds -q
 tail -c 32 eight > eight.data
@@ -64,7 +63,7 @@ lacks x
 # directions: a row per seed and direction, 3 columns of 16 pixels with gaps
 exits 0 interpolate run --seeds 1-2 --direction 2-4 --frames 2 --scale 1 --out d -q
 exits 0 info d/strip.png
-prints '56 x 110' 'Pictures: 1-2'
+prints '56 x 110' ': 1-2'
 exits 0 interpolate run --direction 8 --frames 2 --out d -q
 refuses 2 'no-such-direction 8' interpolate run --direction 8-9 --out d
 refuses 2 'option-value 1 to 4096' interpolate run --direction 0 --out d

@@ -14,7 +14,7 @@ cp "$dir/.out" "$dir/help-all"
 exits 0 --help
 prints '--help-all' 'Usage: dcgan [train] --data DIR' '--epochs N' 'default dcgan64-paper'
 silent
-ensure '--help has more than 45 lines' [ "$(wc -l < "$dir/.out")" -le 45 ]
+ensure '--help has more than 46 lines' [ "$(wc -l < "$dir/.out")" -le 46 ]
 ensure '--help has lines of more than 80 columns' [ "$(awk 'length > 80' "$dir/.out" | wc -l)" -eq 0 ]
 cp "$dir/.out" "$dir/help"
 # the exit codes are the same in --help-all, the manual, docs/reference.md, err.h and stop.c
@@ -41,8 +41,8 @@ exits 0 help
 same "$dir/help" "$dir/.out"
 
 # the help of a command has its own options only
-for c in train generate interpolate classify eval data plan batch replay check bench profile tune info export import \
-    report doctor; do
+for c in train generate interpolate find classify eval data plan batch replay check bench profile tune info export \
+    import report doctor; do
     shows 'Examples:' help $c
     cp "$dir/.out" "$dir/help"
     exits 0 $c --help

@@ -39,6 +39,7 @@ COMMANDS = [
     Command('cifar', f'--data cifar {RECIPE} --out new', run='new', same=False, slow=4),
     Command('generate', 'generate run -n 2 --out new'),
     Command('interpolate', 'interpolate run --seeds 1-2 --frames 2 --out new'),
+    Command('find', 'find run cats -n 1 --starts 1 --steps 2 --out new'),
     Command('export', 'export run --out new'),
     Command('onnx', 'export run --onnx --out new'),
     Command('import', 'import generator.safetensors --out new'),

@@ -29,6 +29,10 @@ static void forward(dg_builder *b, dg_pass *p, int i)
 static void backward(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2])
 {
     if (!(want & DG_WANT_INPUT)) return;
+    if (p->frozen) {
+        dx[0] = dy;
+        return;
+    }
     dx[0] = dg_layer_gradient(b, p, i, dy);
     add(b, p, i, "dx", dx[0], dy);
 }

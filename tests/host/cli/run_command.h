@@ -7,12 +7,13 @@
 #include "test.h"
 
 static int (*const commands[DG_CMDS])(const dg_options *) = {
-    [DG_CMD_TRAIN] = dg_cmd_train,       [DG_CMD_GENERATE] = dg_cmd_generate, [DG_CMD_INTERPOLATE] = dg_cmd_interpolate,
-    [DG_CMD_CLASSIFY] = dg_cmd_classify, [DG_CMD_EVAL] = dg_cmd_eval,         [DG_CMD_DATA] = dg_cmd_data,
-    [DG_CMD_BATCH] = dg_cmd_batch,       [DG_CMD_REPLAY] = dg_cmd_replay,     [DG_CMD_CHECK] = dg_cmd_check,
-    [DG_CMD_BENCH] = dg_cmd_bench,       [DG_CMD_PROFILE] = dg_cmd_profile,   [DG_CMD_PLAN] = dg_cmd_plan,
-    [DG_CMD_TUNE] = dg_cmd_tune,         [DG_CMD_INFO] = dg_cmd_info,         [DG_CMD_EXPORT] = dg_cmd_export,
-    [DG_CMD_IMPORT] = dg_cmd_import,     [DG_CMD_REPORT] = dg_cmd_report,     [DG_CMD_DOCTOR] = dg_cmd_doctor,
+    [DG_CMD_TRAIN] = dg_cmd_train,   [DG_CMD_GENERATE] = dg_cmd_generate, [DG_CMD_INTERPOLATE] = dg_cmd_interpolate,
+    [DG_CMD_FIND] = dg_cmd_find,     [DG_CMD_CLASSIFY] = dg_cmd_classify, [DG_CMD_EVAL] = dg_cmd_eval,
+    [DG_CMD_DATA] = dg_cmd_data,     [DG_CMD_BATCH] = dg_cmd_batch,       [DG_CMD_REPLAY] = dg_cmd_replay,
+    [DG_CMD_CHECK] = dg_cmd_check,   [DG_CMD_BENCH] = dg_cmd_bench,       [DG_CMD_PROFILE] = dg_cmd_profile,
+    [DG_CMD_PLAN] = dg_cmd_plan,     [DG_CMD_TUNE] = dg_cmd_tune,         [DG_CMD_INFO] = dg_cmd_info,
+    [DG_CMD_EXPORT] = dg_cmd_export, [DG_CMD_IMPORT] = dg_cmd_import,     [DG_CMD_REPORT] = dg_cmd_report,
+    [DG_CMD_DOCTOR] = dg_cmd_doctor,
 };
 
 /* Runs `dcgan LINE` and returns its exit code. */

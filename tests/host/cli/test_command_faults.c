@@ -27,6 +27,7 @@ static const char *const lines[] = {
     "generate run --z 1+2 --out out",
     "interpolate run --seeds 1-2 --frames 2 --out out",
     "interpolate run --direction 2 --frames 1 --out out",
+    "find run in/a/3.png --starts 1 --steps 1 --fit pad --out out",
     "classify net shapes --json",
     "export run --out out",
     "export run --onnx --out out",

@@ -158,6 +158,7 @@ static const row rows[] = {
     {.line = "generate run --count 3 --out out"},
     {.line = "interpolate run --seeds 1-2 --frames 2 --out out"},
     {.line = "interpolate run --direction 1-2 --frames 1 --out out"},
+    {.line = "find run cats --count 1 --starts 2 --steps 2 --out out"},
     {.line = "classify net shapes"},
     {.line = "eval run --data many", .stride = 12},
     {.line = "replay oracle --steps 1"},

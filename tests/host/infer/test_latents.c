@@ -59,9 +59,9 @@ static void evaluated(const dg_generator *g, const char *text, double of_3, doub
     const int combined = (of_3 != 0) + (of_7 != 0) + (of_12 != 0);
     double want[LATENT], squares = 0;
     dg_z_sum sum;
-    dg_generator_inputs(g, seed[0], 3, 1);
-    dg_generator_inputs(g, seed[1], 7, 1);
-    dg_generator_inputs(g, seed[2], 12, 1);
+    dg_generator_z(g, seed[0], 3, 1);
+    dg_generator_z(g, seed[1], 7, 1);
+    dg_generator_z(g, seed[2], 12, 1);
     for (int i = 0; i < LATENT; i++) {
         want[i] = 0;
         for (int k = 0; k < 3; k++) want[i] += factor[k] * (double)seed[k][i];
@@ -91,7 +91,7 @@ static void expressions(const dg_generator *g)
     evaluated(g, "3 - (7 - 12)", 1, -1, 1);
     evaluated(g, "-(3 + 7)*+2 + 3", -1, -2, 0);
     evaluated(g, "0*3 + 7", 0, 1, 0);
-    dg_generator_inputs(g, seven, 7, 1);
+    dg_generator_z(g, seven, 7, 1);
     DG_CHECK(!dg_z_parse("7 + 3 - 3", &sum) && !dg_z_evaluate(g, &sum, z) && !memcmp(z, seven, sizeof z));
 }
 
@@ -111,7 +111,7 @@ static void files(void)
     const char *path = temp_path("z.safetensors");
     float *z = NULL;
     int n = 0;
-    DG_WORKS(dg_z_write(path, two, 2, LATENT, "seeds", "3-4"));
+    DG_WORKS(dg_z_write(path, two, NULL, 2, LATENT, "seeds", "3-4"));
     DG_CHECK(!dg_z_read(path, LATENT, &z, &n) && n == 2 && !memcmp(z, two, sizeof two));
     free(z);
     DG_REFUSED(dg_z_read(path, LATENT + 1, &z, &n), DG_IO,
