@@ -51,7 +51,8 @@ const dg_option dg_option_table[] = {
     {"data", 'd', "DIR", DG_OPT_TEXT, AT(data), NO_RANGE, NULL, NULL, RUN, T | D | N | C | E, SAVED | COMMON,
      "dataset: folder, zip archive, MNIST (IDX) or CIFAR files",
      "dcgan searches a dataset folder and its subfolders for PNG, JPEG, WebP, BMP and GIF images. If a dataset folder "
-     "has no images, dcgan reads its IDX or CIFAR files."},
+     "has no images, dcgan reads its IDX or CIFAR files. The classes of images are those in labels.csv or "
+     "dataset.json, or class folders."},
     {"model", 'm', "MODEL", DG_OPT_TEXT, AT(model), NO_RANGE, "dcgan64-paper", NULL, RUN,
      T | D | P | N | B | Q | U | M | C | E, SAVED | FIXED | COMMON, "built-in network or model file",
      "Built-in GANs are dcgan28, dcgan32, dcgan64-paper, dcgan64, dcgan128, and dcgan-NxC, bilinear-NxC, residual-NxC "
@@ -213,7 +214,8 @@ const dg_option dg_option_table[] = {
      "images of --test. The commands eval and find use the seed to choose real images."},
     {"conditional", 0, NULL, DG_OPT_FLAG, AT(conditional), NO_RANGE, "no", NULL, TRAINING, T | N,
      RESULT | IF_SET | MODEL | FIXED | COMMON, "train a GAN that draws images of a given class",
-     "The classes are those of the dataset: a folder per class, or labels of IDX and CIFAR files. A conditional GAN is "
+     "The classes are those of the dataset: a folder per class, a file labels.csv or dataset.json, or labels of IDX "
+     "and CIFAR files. A conditional GAN is "
      "trained with a model named MODEL-Nclasses for N classes. dcgan generate --class NAME then draws a class."},
     {"class-fade", 0, "N", DG_OPT_AUTO, AT(class_fade), 0, 2e9, "auto", NULL, TRAINING, T, RESULT | IF_SET | MODEL,
      "with --conditional: images shown until classes count fully",

@@ -56,8 +56,8 @@ static dg_err follow_gan(const dg_options *o, const dg_dataset *d, bool may, dg_
     }
     if (!d->classes)
         return dg_fail(DG_DATA,
-                       DG_MSG("no-labels", "{conditional}: %s has no classes (%s); use a folder per class, or IDX or "
-                                           "CIFAR files with labels"),
+                       DG_MSG("no-labels", "{conditional}: %s has no classes (%s); use a folder per class, a file "
+                                           "labels.csv, or IDX or CIFAR files with labels"),
                        o->data, dg_dataset_unclassified(d));
     if (model->classes && model->classes != d->classes)
         return dg_fail(DG_DATA, DG_MSG("gan-class-count", "%s: has %d classes; model %s has %d"), o->data, d->classes,
