@@ -57,6 +57,9 @@ char *dg_ck_class_text(const int *images, int classes);
 /* Returns DG_IO unless `classes` has one line per class of the model. */
 dg_err dg_ck_check_names(const char *path, const dg_model *m, const char *classes);
 
+/* Read the class names and, of a conditional GAN, the images per class. Without `full`, st may lack both. */
+dg_err dg_ck_read_classes(const dg_st *st, const char *path, const dg_model *m, bool full, dg_checkpoint_info *info);
+
 /* Copy the values of st into job. The function dg_ck_check must have accepted st. */
 dg_err dg_ck_put(const dg_st *st, const char *path, dg_job *job, bool moments);
 

@@ -149,8 +149,7 @@ dg_err dg_ck_check_names(const char *path, const dg_model *m, const char *classe
                    m->name, wanted);
 }
 
-/* Read the class names and, of a conditional GAN, the images per class. A generator may have neither. */
-static dg_err read_classes(const dg_st *st, const char *path, const dg_model *m, bool full, dg_checkpoint_info *info)
+dg_err dg_ck_read_classes(const dg_st *st, const char *path, const dg_model *m, bool full, dg_checkpoint_info *info)
 {
     const char *names = dg_st_get(st, "classes"), *images = dg_st_get(st, "class-images");
     info->classes = names ? dg_text_from_utf8(names) : NULL;
@@ -198,7 +197,7 @@ static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_c
     if (!e) e = read_images(st, path, info);
     if (!e) e = dg_ck_derive(st, path, model);
     if (!e) e = dg_ck_read_input(st, path, model, &info->input);
-    return e ? e : read_classes(st, path, model, true, info);
+    return e ? e : dg_ck_read_classes(st, path, model, true, info);
 }
 
 dg_err dg_checkpoint_precision(const dg_checkpoint_info *info, const char *path, const dg_backend *b)
@@ -225,7 +224,7 @@ static dg_err generator_info(const dg_st *st, const char *path, dg_model *model,
     info->config = calloc(1, 1);
     if (!info->config) return dg_fail(DG_DEVICE, "%s: out of memory", path);
     dg_err e = dg_ck_derive(st, path, model);
-    if (!e) e = read_classes(st, path, model, false, info);
+    if (!e) e = dg_ck_read_classes(st, path, model, false, info);
     return e || !info->classes ? e : dg_ck_read_input(st, path, model, &info->input);
 }
 

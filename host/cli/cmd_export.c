@@ -174,14 +174,16 @@ dg_err dg_export(const char *checkpoint, const char *name, bool onnx, const char
     return e;
 }
 
-static dg_err names_of(const dg_st *st, const char *weights, const dg_model *m, char **out)
+/* Classes without names are named 0, 1, 2 ... */
+static dg_err classes_of(const dg_st *st, const char *weights, const dg_model *m, dg_checkpoint_info *info)
 {
-    const char *classes = dg_st_get(st, "classes");
-    const int count = dg_classifier_classes(m);
-    char *to = *out = classes ? dg_text_from_utf8(classes) : malloc((size_t)count * 8 + 1);
+    const int count = m->classes ? m->classes : dg_classifier_classes(m);
+    const dg_err e = dg_ck_read_classes(st, weights, m, false, info);
+    if (e || info->classes) return e;
+    char *to = info->classes = malloc((size_t)count * 8 + 1);
     if (!to) return dg_fail(DG_DEVICE, "%s: out of memory", weights);
-    for (int i = 0; !classes && i < count; i++) to += snprintf(to, 9, "%d\n", i);
-    return dg_ck_check_names(weights, m, *out);
+    for (int i = 0; i < count; i++) to += snprintf(to, 9, "%d\n", i);
+    return DG_OK;
 }
 
 static dg_err input_of(const dg_st *st, const char *weights, const dg_model *m, dg_input_data *out)
@@ -218,8 +220,9 @@ static dg_err write_import(const dg_st *st, const char *weights, const dg_model 
     if (!e) e = input_of(st, weights, model, &o.input);
     if (!e) e = dg_context(dg_ck_read_whitening(st, model, &info.input.whitening), "%s", weights);
     o.input.whitening = info.input.whitening;
-    if (!e && r->labels) e = names_of(st, weights, model, &info.classes);
+    if (!e && (r->labels || model->classes)) e = classes_of(st, weights, model, &info);
     if (!e) e = dg_job_build(&job, model, &o, b);
+    if (!e && info.class_images) e = dg_job_set_classes(&job, info.class_images);
     if (!e) e = b->alloc(b, (size_t)o.rows * dg_job_record_bytes(&job), &data);
     if (!e) e = b->alloc(b, (size_t)o.rows * sizeof(int32_t), &perm);
     if (!e) e = dg_job_alloc(&job, data, perm);

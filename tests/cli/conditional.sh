@@ -64,6 +64,9 @@ json_is .out '"by_class" not in r'
 # an exported generator has the classes; interpolation from class to class
 exits 0 export run --out g.safetensors -q
 exits 0 generate g.safetensors --seeds 4-4 --class square --out exported -q
+exits 0 import g.safetensors --out imported.safetensors -q
+exits 0 generate imported.safetensors --seeds 4-5 --class square --out imported -q
+exits 0 generate imported.safetensors --seeds 0-29 --out imported-all -q
 exits 0 interpolate run --seeds 4-5 --class disc,square --frames 2 --out walk -q
 holds walk/strip.png walk/walk.gif
 exits 0 interpolate run --class disc --frames 2 --out walk -q

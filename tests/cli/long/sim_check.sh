@@ -32,14 +32,19 @@ agrees 105 forward "$root/tests/tiny.cfg" --data "$dir/cats" --batch 4
 prints 'batch size 3:'
 # other losses, EMA, augmentation and gradient penalties, whose identity is checked for ops and for fused launches
 for loss in $(losses); do
-    sed "s/^loss = .*/loss = $loss\nema = 0.9\naugment = color,translation,cutout/" "$root/tests/penalty.cfg" > \
-        "$dir/own.cfg"
+    case $loss in hinge | rpgan) classes='\nclasses = 3' ;; *) classes= ;; esac
+    sed "s/^size = .*/&$classes/; s/^loss = .*/loss = $loss\nema = 0.9\naugment = color,translation,cutout/" \
+        "$root/tests/penalty.cfg" > "$dir/own.cfg"
     sim 'random lazy uneven' 0 check "$dir/own.cfg" --batch 3 --device cuda
     prints 'ops agree' 'launches agree'
     for op in gan_loss augment augment_dx ema fill mix bias_dw penalty; do prints " $op "; done
+    for op in ${classes:+onehot pick pick_dx}; do prints " $op "; done
     [ "$(grep -c 'gradient penalty: squared norms agree' "$dir/.out")" -eq 2 ]
     fact $? 'the penalty should be checked with and without fusion'
 done
+# 129 classes, which G embeds
+sim uneven 0 check dcgan-16x3-129classes --batch 2 --device cuda
+prints 'G.embed.dense.fwd' 'launches agree'
 # a short last batch with penalties and fused launches; -q prints three lines
 "$program" data --synthesize "$dir/small" --count 7 --size 16 > "$dir/.out"
 sim lazy 0 check "$dir/own.cfg" --data "$dir/small" --batch 4 --device cuda
