@@ -23,6 +23,22 @@ static double reflect(double *x, size_t n, double *kept)
     return 2 / square;
 }
 
+enum { COLUMNS = 64, ALONE = 256 }; /* matrices of at most ALONE rows are computed by one thread */
+
+/* Compute p = b a v for the rows and columns of the symmetric matrix a (n, n) from `first` on. Threads divide columns,
+ * so each sum has a fixed order. */
+static void multiply(const double *a, size_t n, size_t first, const double *v, double b, double *p)
+{
+#pragma omp parallel for if (n - first > ALONE)
+    for (size_t from = first; from < n; from += COLUMNS) {
+        const size_t to = from + COLUMNS < n ? from + COLUMNS : n;
+        for (size_t i = from; i < to; i++) p[i] = 0;
+        for (size_t j = first; j < n; j++)
+            for (size_t i = from; i < to; i++) p[i] += a[j * n + i] * v[j];
+        for (size_t i = from; i < to; i++) p[i] *= b;
+    }
+}
+
 /* Tridiagonalise a (n, n) to diagonal w and off-diagonal e. Row k of a becomes Householder vector k. p: scratch. */
 static void tridiagonalise(double *a, size_t n, double *w, double *e, double *beta, double *p)
 {
@@ -30,13 +46,10 @@ static void tridiagonalise(double *a, size_t n, double *w, double *e, double *be
         double *v = a + k * n, vp = 0;
         const double b = beta[k] = reflect(v + k + 1, n - k - 1, &e[k]);
         if (b == 0) continue;
-        for (size_t i = k + 1; i < n; i++) {
-            p[i] = 0;
-            for (size_t j = k + 1; j < n; j++) p[i] += a[i * n + j] * v[j];
-            p[i] *= b;
-            vp += v[i] * p[i];
-        }
+        multiply(a, n, k + 1, v, b, p);
+        for (size_t i = k + 1; i < n; i++) vp += v[i] * p[i];
         for (size_t i = k + 1; i < n; i++) p[i] -= b / 2 * vp * v[i];
+#pragma omp parallel for if (n - k > ALONE)
         for (size_t i = k + 1; i < n; i++)
             for (size_t j = k + 1; j < n; j++) a[i * n + j] -= v[i] * p[j] + p[i] * v[j];
     }
