@@ -9,6 +9,7 @@
 #include "core/base/file_io.h"
 #include "host/cli/commands.h"
 #include "host/cli/eval_classes.h"
+#include "host/cli/eval_fid.h"
 #include "host/data/dataset.h"
 #include "host/files/json.h"
 #include "host/judge/judge.h"
@@ -115,6 +116,7 @@ typedef struct {
     dg_judged real, other, floor; /* floor: real-vs-real baseline */
     dg_class_verdict *class;
     dg_eval_classes by_class;
+    dg_eval_fid fid;
     dg_measured value[MEASURES], least[MEASURES];
 } job;
 
@@ -202,14 +204,23 @@ static dg_err settle_count(job *j)
 static dg_err make(job *j)
 {
     const size_t image = (size_t)j->jury.size * (size_t)j->jury.size * (size_t)j->jury.channels;
-    j->made = malloc((size_t)j->jury.count * image);
-    dg_err e = j->made ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d images", j->jury.count);
-    for (int i = 0; i < j->jury.count && !e; i += DG_GENERATOR_CHUNK) {
-        const int n = j->jury.count - i < DG_GENERATOR_CHUNK ? j->jury.count - i : DG_GENERATOR_CHUNK;
+    const int fid = dg_eval_fid_samples(&j->o, &j->fid, j->reals.count),
+              all = fid > j->jury.count ? fid : j->jury.count;
+    j->made = malloc((size_t)all * image);
+    dg_err e = j->made ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d images", all);
+    for (int i = 0; i < all && !e; i += DG_GENERATOR_CHUNK) {
+        const int n = all - i < DG_GENERATOR_CHUNK ? all - i : DG_GENERATOR_CHUNK;
         e = dg_generator_images(j->generator, (uint64_t)i, n, -1, j->made + (size_t)i * image, "seed");
-        dg_progress_count(j->jury.progress, "generating images", i + n, j->jury.count);
+        dg_progress_count(j->jury.progress, "generating images", i + n, all);
     }
     return e;
+}
+
+static dg_err measure_fid(job *j)
+{
+    const bool made = j->generator;
+    const int n = made ? dg_eval_fid_samples(&j->o, &j->fid, j->reals.count) : j->folder.count;
+    return dg_eval_fid_measure(&j->o, &j->reals, made ? j->made : j->folder.pixels, n, j->jury.progress, &j->fid);
 }
 
 static dg_err take_images(job *j)
@@ -277,7 +288,9 @@ static void print_text(const job *j)
         put_number(least, sizeof least, m, &j->least[i]);
         dg_say("%-36s %20s %20s  %s", m->label, value, least, dg_measure_best(m));
     }
+    dg_eval_fid_rows(&j->fid);
     dg_eval_classes_print(&j->by_class);
+    dg_eval_fid_notes(&j->o, &j->fid);
 }
 
 static void print_measured(const char *key, const dg_measured *x)
@@ -289,7 +302,8 @@ static void print_measured(const char *key, const dg_measured *x)
 
 static void print_metrics(const job *j)
 {
-    for (int i = 0, n = 0; dg_measures[i].name; i++) {
+    int n = 0;
+    for (int i = 0; dg_measures[i].name; i++) {
         if (!dg_measurable(&dg_measures[i], &j->jury)) continue;
         printf("%s\n  {\"name\": \"%s\", \"better\": \"%s\"", n++ ? "," : "", dg_measures[i].name,
                dg_measure_best(&dg_measures[i]));
@@ -297,6 +311,7 @@ static void print_metrics(const job *j)
         print_measured("real", &j->least[i]);
         printf("}");
     }
+    dg_eval_fid_metrics(&j->fid, n);
 }
 
 static void print_json(const job *j)
@@ -319,6 +334,7 @@ static void print_json(const job *j)
     print_metrics(j);
     printf("]");
     if (j->by_class.n) dg_eval_classes_json(&j->by_class);
+    dg_eval_fid_json(&j->o, &j->fid);
     printf("}\n");
 }
 
@@ -331,6 +347,7 @@ static void take_down(job *j)
     dg_dataset_free(&j->folder);
     dg_generator_close(j->generator);
     dg_labeller_close(j->labeller);
+    dg_eval_fid_close(&j->fid);
     dg_random_net_close(j->jury.random_net);
     if (j->backend) j->backend->close(j->backend);
     free(j->named);
@@ -346,7 +363,8 @@ int dg_cmd_eval(const dg_options *o)
     if (!j) return (int)dg_fail(DG_DEVICE, "out of memory");
     j->o = *o;
     j->jury.progress = dg_progress_open(o->quiet || o->json);
-    dg_err e = open_all(j);
+    dg_err e = dg_eval_fid_open(o, &j->fid);
+    if (!e) e = open_all(j);
     if (!e) e = load(j, o->data, false, &j->reals);
     if (!e && !j->generator) e = load(j, o->operand[0], true, &j->folder);
     if (!e && !j->generator) e = check_origins(o->operand[0], &j->folder, o->force);
@@ -354,6 +372,7 @@ int dg_cmd_eval(const dg_options *o)
     if (!e) e = take_images(j);
     if (!e) e = measure(j);
     if (!e) e = dg_eval_classes_measure(&j->jury, j->generator, &j->reals, &j->by_class);
+    if (!e) e = measure_fid(j);
     dg_progress_close(j->jury.progress);
     if (!e) j->o.json ? print_json(j) : print_text(j);
     take_down(j);

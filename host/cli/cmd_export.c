@@ -9,6 +9,7 @@
 #include "host/net/recipe.h"
 #include "host/checkpoint/checkpoint_layout.h"
 #include "host/files/replace.h"
+#include "host/inception/weights.h"
 #include "host/cli/commands.h"
 #include "host/cli/outputs.h"
 #include "host/options/option_table.h"
@@ -274,14 +275,17 @@ int dg_cmd_export(const dg_options *o)
 int dg_cmd_import(const dg_options *o)
 {
     const dg_recipe *r = NULL;
-    dg_err e = dg_import(o->operand[0], o->model, o->out, &r);
+    bool inception = false;
+    dg_err e = o->model ? DG_OK : dg_inception_convert(o->operand[0], o->out, &inception);
+    if (!e && !inception) e = dg_import(o->operand[0], o->model, o->out, &r);
     char name[DG_SHELL_ROOM];
     if (!e && !o->quiet) {
         dg_say("%s", dg_output_name(o->out));
         if (dg_to_stdout(o->out)) return DG_OK;
         dg_shell_path(name, sizeof name, o->out);
-        if (r->sample) dg_say("images:   %s generate %s --count 16", dg_program(), name);
-        if (r->labels) dg_say("classify: %s classify %s IMAGES", dg_program(), name);
+        if (inception) dg_say("evaluate: %s eval RUN --data DIR --inception %s", dg_program(), name);
+        if (r && r->sample) dg_say("images:   %s generate %s --count 16", dg_program(), name);
+        if (r && r->labels) dg_say("classify: %s classify %s IMAGES", dg_program(), name);
     }
     return (int)e;
 }

@@ -199,11 +199,18 @@ static void take_up_means(dg_training *r)
 static dg_err open_critic(dg_training *r)
 {
     const dg_options *o = r->o;
-    char floor[300];
+    char floor[300], reals[24] = "an unknown number of";
     if (!o->eval_every) return DG_OK;
     const dg_device d = dg_options_device(o);
-    const dg_err e = dg_critic_open(&r->critic, &r->job, &r->data, &d, o->seed);
+    const dg_critic_fid fid = {o->inception, o->moments, (dg_fid_resize)o->inception_resize};
+    const dg_err e = dg_critic_open(&r->critic, &r->job, &r->data, &d, &fid, r->progress, o->seed);
     if (e) return e;
+    if (r->critic.fid_reals.images) snprintf(reals, sizeof reals, "%d", r->critic.fid_reals.images);
+    if (o->inception)
+        dg_progress_note(r->progress,
+                         DG_MSG("note-inception", "Inception weights: %s; resizing: %s; %d samples, %s real images%s"),
+                         dg_inception_name(r->critic.inception), dg_inception_resize(r->critic.inception),
+                         r->critic.jury.count, reals, o->moments ? " (moments of a file)" : "");
     dg_progress_note(r->progress, "metrics of %d samples against %d real images; real-vs-real baseline: %s",
                      r->critic.jury.count, r->critic.jury.count,
                      dg_critic_text(r->critic.floor, NULL, floor, sizeof floor));
@@ -276,7 +283,7 @@ static dg_err set_up(dg_training *r)
     const bool settled = !e && (o->resume || strcmp(r->config, o->resolved));
     if (settled) e = dg_save_config(&r->dir, r->config);
     if (!e) e = dg_log_open(&r->dir, r->job.recipe, r->read.step, &r->log);
-    if (!e && o->eval_every) e = dg_log_judge(r->log, &r->dir);
+    if (!e && o->eval_every) e = dg_log_judge(r->log, &r->dir, o->inception ? DG_LOGGED : DG_LOGGED_ALWAYS);
     if (!e) e = dg_ring_reader_open(&r->metrics, &r->job, r->read.step);
     if (!e && o->tensorboard) e = dg_log_events(r->log, &r->dir, r->read.step);
     if (!e) e = open_outputs(r);

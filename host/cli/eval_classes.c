@@ -53,7 +53,7 @@ static dg_err compare(const dg_jury *j, const uint8_t *reals, int images, const 
     if (!e) e = dg_judged_take(j, made, j->count, 1, 0, &other);
     if (!e) e = dg_judged_beside(j, &real, &floor, &floor);
     if (!e) e = dg_judged_beside(j, &real, &floor, &other);
-    for (int i = 0; i < DG_LOGGED && !e; i++) {
+    for (int i = 0; i < DG_LOGGED_ALWAYS && !e; i++) {
         const dg_measure *m = dg_measure_logged(i);
         out->value[i] = out->least[i] = (dg_measured){.value = NAN};
         if (!dg_measurable(m, j)) continue;
@@ -120,12 +120,13 @@ void dg_eval_classes_print(const dg_eval_classes *c)
     char name[300];
     if (!c->n) return;
     printf("\n%-20s %6s", "samples (real), by class", "images");
-    for (int i = 0; i < DG_LOGGED; i++) printf(" %18s", dg_measure_logged(i)->name);
+    for (int i = 0; i < DG_LOGGED_ALWAYS; i++) printf(" %18s", dg_measure_logged(i)->name);
     printf("%s\n", classified(c) ? "   classified so" : "");
     for (int k = 0; k < c->n; k++) {
         const dg_eval_class *v = &c->class[k];
         printf("%-24.24s %6d", dg_printable(name, sizeof name, v->name), v->count);
-        for (int i = 0; i < DG_LOGGED && v->count; i++) print_pair(dg_measure_logged(i), &v->value[i], &v->least[i]);
+        for (int i = 0; i < DG_LOGGED_ALWAYS && v->count; i++)
+            print_pair(dg_measure_logged(i), &v->value[i], &v->least[i]);
         if (v->count && !isnan(v->right)) printf(" %14.1f%%", 100 * v->right);
         printf("%s\n", v->count ? "" : " too few real images");
     }
@@ -139,7 +140,7 @@ void dg_eval_classes_json(const dg_eval_classes *c)
         printf("%s\n  {\"class\": ", k ? "," : "");
         dg_json_text(stdout, v->name);
         printf(", \"count\": %d", v->count);
-        for (int i = 0; i < DG_LOGGED && v->count; i++) {
+        for (int i = 0; i < DG_LOGGED_ALWAYS && v->count; i++) {
             const char *key = dg_measure_logged(i)->name;
             if (!isnan(v->value[i].value))
                 printf(", \"%s\": %.9g, \"%s_real\": %.9g", key, v->value[i].value, key, v->least[i].value);

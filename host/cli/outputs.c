@@ -56,6 +56,12 @@ static bool is_file(const dg_option *t)
     return t->offset != offsetof(dg_options, out) || files >> options->command & 1;
 }
 
+/* Files that are also read, if they exist. */
+static bool is_read_again(const dg_option *t)
+{
+    return t->offset == offsetof(dg_options, cache) || t->offset == offsetof(dg_options, moments);
+}
+
 static const char *option_of(const char *path)
 {
     for (const dg_option *t = dg_option_table; t->name; t++) {
@@ -89,8 +95,8 @@ static bool is_input(const char *path, const struct stat *s, dg_made kind)
     const bool sample = kind == DG_MADE_SAMPLE;
     const bool folders = o->command == DG_CMD_DATA || o->command == DG_CMD_EVAL || o->command == DG_CMD_CLASSIFY ||
                          o->command == DG_CMD_FIND;
-    const char *const given[] = {o->data,   o->test,       o->config, o->init,    o->resume_from,
-                                 o->tuning, o->classifier, o->read_z, o->held_out};
+    const char *const given[] = {o->data,   o->test,       o->config, o->init,     o->resume_from,
+                                 o->tuning, o->classifier, o->read_z, o->held_out, o->inception};
     for (size_t i = 0; i < sizeof given / sizeof *given; i++)
         if (reads(given[i], path, s, sample)) return true;
     for (int i = 0; i < o->operands; i++) {
@@ -109,7 +115,7 @@ static dg_err check_stream(const dg_option *t, const char *value, bool *taken)
                        DG_MSG("output-needs-directory",
                               "--%s %s: is a stream, but %s writes a directory; give a directory name"),
                        name, value, command);
-    if (t->offset == offsetof(dg_options, cache) || options->command == DG_CMD_TUNE)
+    if (is_read_again(t) || options->command == DG_CMD_TUNE)
         return dg_fail(DG_USAGE,
                        DG_MSG("output-read-again",
                               "--%s %s: must be a file, because it is read again; give a file name"),
@@ -154,13 +160,13 @@ static dg_err check(const dg_option *t, bool *taken)
     const dg_err e = check_other(t, value);
     if (e) return e;
     if (!is_file(t)) return DG_OK;
-    if (t->offset != offsetof(dg_options, cache)) return dg_may_replace(value, DG_MADE_EMPTY);
+    if (!is_read_again(t)) return dg_may_replace(value, DG_MADE_EMPTY);
     if (!stat(value, &s) && (S_ISFIFO(s.st_mode) || S_ISBLK(s.st_mode) || S_ISSOCK(s.st_mode) || S_ISCHR(s.st_mode)))
         return dg_fail(DG_USAGE,
                        DG_MSG("output-not-regular",
                               "--%s %s: must be a regular file, because it is read again; give a file name"),
                        t->name, value);
-    return DG_OK; /* dg_dataset_load warns later if the file is not a dataset cache */
+    return DG_OK; /* the reader refuses other files later; dg_dataset_load warns of a file that is not a cache */
 }
 
 dg_err dg_outputs_begin(const dg_options *o, bool closed)

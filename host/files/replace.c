@@ -98,6 +98,7 @@ static const struct {
     {DG_MADE_IMPORT, "an imported checkpoint", is_import, NULL, NULL},
     {DG_MADE_CHECKPOINT, "a checkpoint of a run", NULL, NULL, DG_CHECKPOINT_FORMAT},
     {DG_MADE_Z, "a file of latent vectors", NULL, NULL, DG_Z_FORMAT},
+    {DG_MADE_INCEPTION, "converted Inception weights", NULL, NULL, DG_INCEPTION_FORMAT},
 };
 enum { ROWS = sizeof table / sizeof *table };
 

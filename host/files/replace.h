@@ -13,6 +13,7 @@
 #define DG_CLASSIFIER_FORMAT "dcgan-classifier-1"
 #define DG_NETWORK_FORMAT "dcgan-network-1" /* a network that is neither generator nor classifier */
 #define DG_Z_FORMAT "dcgan-z-1"
+#define DG_INCEPTION_FORMAT "dcgan-inception-1"
 
 typedef enum {
     DG_MADE_BY_OTHERS,
@@ -30,7 +31,8 @@ typedef enum {
     DG_MADE_IMPORT,            /* a checkpoint of step 0 */
     DG_MADE_IMPORT_CLASSIFIER, /* a checkpoint of step 0 with class names */
     DG_MADE_CHECKPOINT,
-    DG_MADE_Z
+    DG_MADE_Z,
+    DG_MADE_INCEPTION
 } dg_made;
 
 enum { DG_MADE_BYTES = 1 << 16 }; /* number of bytes at a file's beginning that determine its kind */

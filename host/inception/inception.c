@@ -142,7 +142,7 @@ dg_err dg_inception_open(const char *path, dg_fid_resize how, int threads, dg_in
     if (!e) e = build(t, &w);
     t->known = w.known;
     if (w.known) snprintf(t->name, sizeof t->name, "inception-2015-12-05");
-    else snprintf(t->name, sizeof t->name, "unknown weights %.8s", w.tensors);
+    else snprintf(t->name, sizeof t->name, "unknown %.8s", w.tensors);
     dg_inception_weights_free(&w);
     return e;
 }

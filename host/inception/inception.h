@@ -21,7 +21,7 @@ int dg_inception_features(const dg_inception *t);
 
 /* True for pytorch-fid's weights. With other weights, no number is called FID. */
 bool dg_inception_known(const dg_inception *t);
-const char *dg_inception_name(const dg_inception *t);   /* "inception-2015-12-05" or "unknown weights 0123abcd" */
+const char *dg_inception_name(const dg_inception *t);   /* "inception-2015-12-05" or "unknown 0123abcd" */
 const char *dg_inception_resize(const dg_inception *t); /* "pytorch-fid" or "clean-fid" */
 
 /* Compute the features (n, dg_inception_features) of images (n, size, size, channels). One channel is grey; the fourth

@@ -6,6 +6,7 @@
 
 #include "core/base/build_info.h"
 #include "core/base/shell.h"
+#include "host/files/replace.h"
 #include "host/inception/layers.h"
 
 static const char *const part[] = {"conv.weight", "bn.weight", "bn.bias", "bn.running_mean", "bn.running_var"};
@@ -103,7 +104,7 @@ static void add(void *to, const dg_st_tensor *t)
     l->tensor[l->count++] = *t;
 }
 
-dg_err dg_inception_weights_write(const dg_inception_weights *w, const char *out)
+static dg_err write(const dg_inception_weights *w, const char *out)
 {
     list *l = calloc(1, sizeof *l);
     if (!l) return dg_fail(DG_DEVICE, "%s: out of memory", out);
@@ -114,5 +115,23 @@ dg_err dg_inception_weights_write(const dg_inception_weights *w, const char *out
     dg_err e = walk(w, add, l);
     if (!e) e = dg_st_write(out, l->tensor, l->count, meta, sizeof meta / sizeof meta[0], true);
     free(l);
+    return e;
+}
+
+dg_err dg_inception_convert(const char *path, const char *out, bool *done)
+{
+    dg_inception_weights w = {.path = path};
+    *done = false;
+    if (!dg_torch_inside(path)) return DG_OK;
+    dg_err e = dg_torch_read(path, &w.torch);
+    if (!e) *done = find(&w, "Conv2d_1a_3x3.conv.weight") != NULL;
+    if (*done) e = recognise(&w);
+    if (*done && !e && !w.known)
+        dg_warn(DG_MSG("inception-unknown", "%s: the SHA-256 begins with %.8s, not with " DG_INCEPTION_DIGITS
+                                            ": unknown weights, whose distances are not called FID"),
+                path, w.source);
+    if (*done && !e) e = dg_may_replace(out, DG_MADE_INCEPTION);
+    if (*done && !e) e = write(&w, out);
+    dg_inception_weights_free(&w);
     return e;
 }

@@ -7,7 +7,6 @@
 
 /* The first digits of the SHA-256 of pytorch-fid's file pt_inception-2015-12-05-6726825d.pth. */
 #define DG_INCEPTION_DIGITS "6726825d"
-#define DG_INCEPTION_FORMAT "dcgan-inception-1" /* metadata `format` of converted weights */
 
 typedef struct {
     const char *path;
@@ -18,7 +17,8 @@ typedef struct {
     bool known;
 } dg_inception_weights;
 
-/* Read a file. Returns DG_IO if it is not readable, and DG_DATA if it lacks a tensor. Free w also after errors. */
+/* Read a safetensors or .pth file. Returns DG_IO if it is not readable, and DG_DATA if it lacks a tensor. Free w also
+ * after errors. */
 dg_err dg_inception_weights_read(const char *path, dg_inception_weights *w);
 void dg_inception_weights_free(dg_inception_weights *w);
 
@@ -26,5 +26,6 @@ void dg_inception_weights_free(dg_inception_weights *w);
 dg_err dg_inception_tensor(const dg_inception_weights *w, const char *layer, const char *part, int rank,
                            const dg_st_tensor **out);
 
-/* Convert weights to a safetensors file. */
-dg_err dg_inception_weights_write(const dg_inception_weights *w, const char *out);
+/* Convert a .pth file to a safetensors file. *done is false if the file is not of torch.save, or has no layer of the
+ * network; then the result is DG_OK. */
+dg_err dg_inception_convert(const char *path, const char *out, bool *done);

@@ -79,6 +79,7 @@ typedef struct {
 
 extern const dg_measure dg_measures[];
 
+/* Returns the metric of a column of the log that needs no {inception}: column < DG_LOGGED_ALWAYS. */
 const dg_measure *dg_measure_logged(int column);
 bool dg_measurable(const dg_measure *m, const dg_jury *j);
 static inline const char *dg_measure_best(const dg_measure *m) { return m->one ? "1" : m->higher ? "higher" : "lower"; }

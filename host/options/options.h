@@ -105,7 +105,8 @@ typedef struct {
     bool json, force, synthesize, merge, largest, onnx, two_sample;
     int classes, size, channels, norm_d, repeats;
     double seconds, within; /* within: percent */
-    char *predict, *arch, *write_z, *network, *sweep, *sheet, *write, *classifier;
+    char *predict, *arch, *write_z, *network, *sweep, *sheet, *write, *classifier, *inception, *moments;
+    int inception_resize, inception_count;
     int min_batch, max_batch, min_steps, top;
     int rule, sweep_step; /* rule is a dg_batch_rule; sweep_step is STEP of --sweep A-B:STEP, or 0 */
 

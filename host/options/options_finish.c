@@ -69,11 +69,27 @@ static dg_err check_vanishing(const dg_options *o)
     return DG_OK;
 }
 
+/* Without --inception, the options of its computation would have no effect. */
+static dg_err check_inception(const dg_options *o)
+{
+    static const char *const name[] = {"inception-resize", "inception-count", "moments"};
+    for (size_t i = 0; i < sizeof name / sizeof *name && !o->inception; i++)
+        if (dg_option_given(o, name[i]))
+            return dg_fail(DG_USAGE,
+                           DG_MSG("needs-inception", "--%s: needs --inception FILE (weights for FID and KID)"),
+                           name[i]);
+    if (o->inception && o->command == DG_CMD_TRAIN && !o->eval_every)
+        return dg_fail(DG_USAGE, DG_MSG("inception-needs-eval", "--inception: needs --eval-every N, because only "
+                                                                "evaluations compute FID and KID"));
+    return DG_OK;
+}
+
 static dg_err finish_train(dg_options *o)
 {
     enum { BLOCKS = 2 }; /* index of the choice of --preview; sixel and kitty follow */
     dg_err wrong = parse_checkpoints(o);
     if (!wrong) wrong = check_vanishing(o);
+    if (!wrong) wrong = check_inception(o);
     if (!wrong) wrong = dg_options_training(o);
     if (wrong) return wrong;
     if (!o->data)
@@ -100,7 +116,8 @@ static dg_err finish_eval(dg_options *o)
                        DG_MSG("no-real-images",
                               "eval: missing --data DIR (the real images to compare with): %s eval %s --data DIR"),
                        dg_program(), o->operand[0]);
-    const dg_err e = dg_options_settle_run(&o->operand[0], true);
+    dg_err e = check_inception(o);
+    if (!e) e = dg_options_settle_run(&o->operand[0], true);
     return e || !o->classifier ? e : dg_options_settle_run(&o->classifier, false);
 }
 

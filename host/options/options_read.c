@@ -145,8 +145,8 @@ static const char *given_before(const scanned *s, int i)
 
 static bool is_input(const dg_option *t, const scanned *s)
 {
-    static const char *const name[] = {"data",   "init",       "config", "resume",  "test",
-                                       "tuning", "classifier", "read-z", "held-out"};
+    static const char *const name[] = {"data",   "init",       "config", "resume",   "test",
+                                       "tuning", "classifier", "read-z", "held-out", "inception"};
     for (int i = 0; i < s->n; i++)
         if (!strcmp(s->given[i].t->name, "synthesize") && !strcmp(t->name, "data")) return false;
     for (size_t i = 0; i < sizeof name / sizeof *name; i++)

@@ -385,6 +385,22 @@ const dg_option dg_option_table[] = {
     {"two-sample", 0, NULL, DG_OPT_FLAG, AT(two_sample), NO_RANGE, "no", NULL, SAMPLES, E, 0,
      "train a classifier to separate samples from real images",
      "dcgan trains this classifier on half of the images and prints its accuracy on the other half."},
+    {"inception", 0, "FILE", DG_OPT_TEXT, AT(inception), NO_RANGE, NULL, NULL, SAMPLES, E | T, SAVED | IF_SET,
+     "Inception weights, for FID and KID",
+     "The file is pytorch-fid's pt_inception-2015-12-05-6726825d.pth, or its conversion by dcgan import. With other "
+     "weights, the distance is not called FID. During training, --inception needs --eval-every."},
+    {"inception-resize", 0, "NAME", DG_OPT_CHOICE, AT(inception_resize), NO_RANGE, "pytorch-fid",
+     "pytorch-fid|clean-fid", SAMPLES, E | T, SAVED | IF_SET, "image resizing for FID",
+     "Images are resized to 299 x 299 pixels. pytorch-fid: bilinear without antialiasing. clean-fid: bicubic with "
+     "antialiasing."},
+    {"inception-count", 0, "N", DG_OPT_INT, AT(inception_count), 4, 1000000, NULL, NULL, SAMPLES, E, 0,
+     "maximum number of samples, and of real images, for FID and KID",
+     "By default, all images are compared. A generator makes as many samples as there are real images, at most "
+     "50,000."},
+    {"moments", 0, "FILE", DG_OPT_TEXT, AT(moments), NO_RANGE, NULL, NULL, SAMPLES, E | T, SAVED | IF_SET | OUTPUT,
+     "file of the real images' Inception moments (.npz): read, or else written",
+     "If FILE exists, the command reads the mean and covariance from it instead of computing the features of the real "
+     "images; then there is no KID. pytorch-fid reads and writes such files, too."},
     {"repeats", 0, "N", DG_OPT_INT, AT(repeats), 1, 100000, "10", NULL, MEASURES, B | Q | U, 0,
      "number of repetitions of each measurement", "More repetitions reduce the noise of a measurement."},
     {"seconds", 0, "S", DG_OPT_REAL, AT(seconds), 0, 1e6, "0", NULL, MEASURES, U | N | T, 0,

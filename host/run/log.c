@@ -215,12 +215,12 @@ uint64_t dg_log_end_of(const dg_log *l, uint64_t epoch)
     return n > 0 ? l->row[n - 1].step : 0;
 }
 
-static char *widened(const dg_log *l, const char *text, size_t bytes, size_t *out_bytes)
+static char *widened(const dg_log *l, int columns, const char *text, size_t bytes, size_t *out_bytes)
 {
-    const size_t more = (size_t)(DG_LOGGED - l->judged);
+    const size_t more = (size_t)(columns - l->judged);
     const char *line = memchr(text, '\n', bytes), *end = text + bytes;
-    char *out = malloc(DG_LOG_LINE + bytes * (1 + DG_LOGGED)), *to = out;
-    if (out) to += dg_log_header_judged(to, l->recipe, DG_LOGGED);
+    char *out = malloc(DG_LOG_LINE + bytes * (1 + more)), *to = out;
+    if (out) to += dg_log_header_judged(to, l->recipe, columns);
     for (line = line ? line + 1 : end; out && line < end;) {
         const char *stop = memchr(line, '\n', (size_t)(end - line));
         const size_t n = stop ? (size_t)(stop - line) : (size_t)(end - line);
@@ -233,15 +233,15 @@ static char *widened(const dg_log *l, const char *text, size_t bytes, size_t *ou
     return out;
 }
 
-dg_err dg_log_judge(dg_log *l, const dg_rundir *r)
+dg_err dg_log_judge(dg_log *l, const dg_rundir *r, int columns)
 {
     dg_appender *f = &l->file[CSV];
     const dg_directory at = dg_rundir_at(r);
     void *text = NULL;
     size_t bytes, wide_bytes = 0;
-    if (l->judged == DG_LOGGED) return DG_OK;
+    if (l->judged >= columns) return DG_OK;
     dg_err e = dg_read_text(r->fd, f->path, true, DG_LOG_BYTES, &text, &bytes);
-    char *wide = e ? NULL : widened(l, text, strlen(text), &wide_bytes);
+    char *wide = e ? NULL : widened(l, columns, text, strlen(text), &wide_bytes);
     if (!e)
         e = wide ? dg_write_atomic_in(&at, f->path, &(dg_chunk){wide, wide_bytes}, 1)
                  : dg_fail(DG_DEVICE, "%s: out of memory", f->path);
@@ -249,7 +249,7 @@ dg_err dg_log_judge(dg_log *l, const dg_rundir *r)
     free(text);
     if (e) return e;
     close(f->fd);
-    l->judged = DG_LOGGED;
+    l->judged = columns;
     return open_file(r, f, file_name[CSV]);
 }
 

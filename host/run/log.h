@@ -9,8 +9,8 @@ typedef struct dg_log dg_log;
 /* Open the log. Rows after resume_step are removed, and the other rows are loaded for the curves. If resume_step is 0,
  * new files are created. */
 dg_err dg_log_open(const dg_rundir *r, const dg_recipe *recipe, uint64_t resume_step, dg_log **out);
-/* Add empty columns for the metrics of --eval-every, if missing. */
-dg_err dg_log_judge(dg_log *l, const dg_rundir *r);
+/* Add empty columns for the first `columns` metrics of --eval-every, if missing. */
+dg_err dg_log_judge(dg_log *l, const dg_rundir *r, int columns);
 dg_err dg_log_step(dg_log *l, const dg_log_row *row);
 /* Append the means of an epoch to log.jsonl, and write buffered rows. */
 dg_err dg_log_epoch(dg_log *l, const dg_log_row *means);

@@ -34,7 +34,10 @@ int dg_log_header_judged(char out[DG_LOG_LINE], const dg_recipe *r, int judged)
     return n + snprintf(out + n, (size_t)(DG_LOG_LINE - n), "\n");
 }
 
-static bool may_have(int judged) { return !judged || judged == DG_LOGGED_BEFORE_KID || judged == DG_LOGGED; }
+static bool may_have(int judged)
+{
+    return !judged || judged == DG_LOGGED_BEFORE_KID || judged == DG_LOGGED_ALWAYS || judged == DG_LOGGED;
+}
 
 int dg_log_judged(const char *text, const dg_recipe *r)
 {

@@ -43,7 +43,7 @@ static void go_on(dg_log *l, const dg_rundir *r, const dg_recipe *recipe, uint64
     (void)good(dg_doctor_take_up(&doctor, DG_LOSS_BCE, row, n, r->path));
     (void)dg_best_settle(r, recipe, row, n, step);
     (void)dg_log_end_of(l, 1);
-    if (good(dg_log_judge(l, r)) && good(dg_log_events(l, r, step))) {
+    if (good(dg_log_judge(l, r, DG_LOGGED)) && good(dg_log_events(l, r, step))) {
         const dg_log_row next = {.step = step + 1, .epoch = n ? row[n - 1].epoch : 1};
         FUZZ_HOLDS(dg_log_step(l, &next) == DG_OK && dg_log_image(l, next.step, &im) == DG_OK);
     }

@@ -37,7 +37,7 @@ def network(weights, shrunk=False):
     """pytorch-fid's network before it is cut into blocks: with the weights of a file, or without values."""
     inception.load_state_dict_from_url = lambda url, progress: torch.load(weights, map_location='cpu')
     if weights:
-        return original()
+        return original().eval()
     load, nn.Module.load_state_dict = nn.Module.load_state_dict, lambda self, state: None
     inception.load_state_dict_from_url = lambda url, progress: None
     net = original()

@@ -155,6 +155,9 @@ static void test_results(void)
                                         "no-report",
                                         "tensorboard",
                                         "eval-every",
+                                        "inception",
+                                        "inception-resize",
+                                        "moments",
                                         "stop-on-collapse",
                                         NULL};
     char text[8192] = "[run]\nversion = x\n", want[8192] = "";

@@ -289,7 +289,7 @@ static void plots_of_runs(void)
                 rows[e].measure[k] = measured == 2 || (measured == 3 && k == DG_LOG_RECALL) ? .5 + .1 * k : (double)NAN;
         dg_curve_places(rows, r.n, place);
         char *page = page_of(&r, &d, NULL);
-        const int plots = r.n ? dg_gan_recipe.plots + (measured == 2 ? 4 : measured == 3) : 0;
+        const int plots = r.n ? dg_gan_recipe.plots + (measured == 2 ? 7 : measured == 3) : 0;
         DG_CHECKF(count(page, "<figure class=\"plot\"") == plots, "%ld steps: %d plots, not %d", r.n,
                   count(page, "<figure class=\"plot\""), plots);
         DG_CHECK(!strstr(page, "nan") && count(page, "Recall, coverage") == 2 * (measured > 1 && r.n > 0));

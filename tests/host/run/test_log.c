@@ -332,7 +332,7 @@ static void test_odd_steps(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         l = log_of(&r, 0);
         temp_put(temp_path("odd/log.csv"), cases[i].text, strlen(cases[i].text));
-        DG_WORKS(dg_log_judge(l, &r));
+        DG_WORKS(dg_log_judge(l, &r, DG_LOGGED_ALWAYS));
         char *csv = file_of("odd", "log.csv"), *end = csv ? strchr(csv, '\n') : NULL;
         DG_CHECKF(end && !strcmp(end + 1, cases[i].want), "case %zu: %s", i, csv);
         free(csv);

@@ -162,7 +162,7 @@ static dg_err widen_log(void)
     dg_log *again = NULL;
     dg_log_row row = row_of(10);
     dg_err e = dg_log_open(&r, &dg_gan_recipe, 9, &again);
-    if (!e) e = dg_log_judge(again, &r);
+    if (!e) e = dg_log_judge(again, &r, DG_LOGGED);
     if (!e) e = dg_log_events(again, &r, 9);
     row.judged = DG_LOGGED;
     for (int i = 0; i < DG_LOGGED; i++) row.measure[i] = i ? 0.25 * i : NAN;
