@@ -38,6 +38,7 @@ static int latent_of(const job *j, int i) { return j->o->by_class ? i % j->laten
 static int class_of(const job *j, int i)
 {
     if (j->o->by_class) return j->classes.list[i / j->latents.count];
+    if (j->latents.class) return (int)j->latents.class[i];
     return dg_sample_class(&j->classes, i, j->latents.first + (uint64_t)i);
 }
 

@@ -173,7 +173,9 @@ static dg_err put_inputs(const job *j)
     dg_latents_get(&j->latents, 0, j->latents.count, z);
     for (int i = 0; i < j->walks * j->stops; i++) {
         const int walk = i / j->stops, at = by_class ? walk : i;
-        const int class = dg_sample_class(&j->classes, i % j->stops, j->latents.first + (uint64_t)walk);
+        const int class = j->latents.class ? (int)j->latents.class[i * j->sources / (j->walks * j->stops)]
+                                           : dg_sample_class(&j->classes, i % j->stops,
+                                                             j->latents.first + (uint64_t)walk);
         dg_generator_input(j->g, j->in + (size_t)i * (size_t)j->g->inputs, z + (size_t)at * (size_t)j->g->latent,
                            class);
     }

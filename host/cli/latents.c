@@ -15,7 +15,11 @@ dg_err dg_latents_open(const dg_options *o, const dg_generator *g, int seeds, dg
     if (!o->z && !o->read_z) return DG_OK;
     l->what = "latent";
     l->first = 0;
-    if (o->read_z) return dg_z_read(o->read_z, g->latent, &l->z, &l->count);
+    if (o->read_z) {
+        e = dg_z_read(o->read_z, g->latent, &l->z, &l->count);
+        return e || !g->model.classes || o->class ? e
+                                                  : dg_z_read_classes(o->read_z, l->count, g->model.classes, &l->class);
+    }
     dg_z_sum sum;
     l->count = 1;
     l->z = malloc((size_t)g->latent * sizeof *l->z);
@@ -24,7 +28,11 @@ dg_err dg_latents_open(const dg_options *o, const dg_generator *g, int seeds, dg
     return e ? e : dg_z_evaluate(g, &sum, l->z);
 }
 
-void dg_latents_close(dg_latents *l) { free(l->z); }
+void dg_latents_close(dg_latents *l)
+{
+    free(l->z);
+    free(l->class);
+}
 
 void dg_latents_get(const dg_latents *l, int first, int n, float *z)
 {

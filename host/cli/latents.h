@@ -9,6 +9,7 @@ typedef struct {
     const dg_generator *g;
     int count;
     float *z;         /* (count, latent), or NULL: the latents of the seeds o->seed_first, ... */
+    int64_t *class;   /* (count) classes of --read-z, or NULL */
     const char *what; /* "seed" or "latent", for names of files and messages */
     uint64_t first;   /* number of the first latent: its seed, or 0 */
     bool along;       /* z has pairs for directions, after --truncation */

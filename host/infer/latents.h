@@ -27,6 +27,10 @@ enum { DG_Z_ROWS = 1000000 };
 /* Read the tensor "z" of shape (n, latent) or (n, latent, 1, 1) with 1 to DG_Z_ROWS rows. *z is malloc'd. */
 dg_err dg_z_read(const char *path, int latent, float **z, int *n);
 
+/* Read the tensor "class" of n classes. *class is malloc'd, or NULL without such a tensor. Returns DG_IO unless its
+ * values are 0 to classes - 1. */
+dg_err dg_z_read_classes(const char *path, int n, int classes, int64_t **class);
+
 /* Check the header of a file for dg_z_read. Returns the tensor, or NULL with a message. */
 const dg_st_tensor *dg_z_tensor(const dg_st *st, const char *path, int latent);
 

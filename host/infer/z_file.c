@@ -52,6 +52,26 @@ dg_err dg_z_read(const char *path, int latent, float **z, int *n)
     return e;
 }
 
+dg_err dg_z_read_classes(const char *path, int n, int classes, int64_t **class)
+{
+    dg_st *st = NULL;
+    *class = NULL;
+    dg_err e = dg_st_open(path, 0, &st);
+    const dg_st_tensor *t = e ? NULL : dg_st_find(st, "class");
+    if (t && (t->type != DG_I64 || t->rank != 1 || t->dim[0] != n))
+        e = dg_fail(DG_IO, "%s: tensor class: must have type I64 and shape %d, one class per latent", path, n);
+    if (!e && t) e = dg_st_load(st);
+    if (!e && t && !(*class = malloc((size_t)n * sizeof **class))) e = dg_fail(DG_DEVICE, "%s: out of memory", path);
+    for (int i = 0; i < n && !e && t; i++) {
+        (*class)[i] = ((const int64_t *)t->data)[i];
+        if ((*class)[i] < 0 || (*class)[i] >= classes)
+            e = dg_fail(DG_IO, "%s: latent %d has class %lld; the generator has %d classes, numbered from 0", path, i,
+                        (long long)(*class)[i], classes);
+    }
+    dg_st_free(st);
+    return e;
+}
+
 dg_err dg_z_write(const char *path, const float *z, const int64_t *class, int n, int latent, const char *key,
                   const char *value)
 {

@@ -50,6 +50,18 @@ for class in disc ring square; do
     fact $? "a third of 30 samples should be of class $class, not $n"
 done
 
+exits 0 generate run --seeds 4-6 --class disc,square --write-z z.safetensors --out turns -q
+exits 0 generate run --read-z z.safetensors --out read -q
+[ -z "$python" ] || "$python" - << 'END'
+def pixels(path):
+    data = open(path, 'rb').read()
+    return data[data.index(b'IDAT'):]
+for i in range(3):
+    assert pixels(f'turns/seed-000{4 + i}.png') == pixels(f'read/latent-000{i}.png'), i
+END
+fact $? 'latents of a file should have the classes of the file'
+exits 0 interpolate run --read-z z.safetensors --frames 2 --out read-walk -q
+
 # metrics of each class; 18 real images are too few
 cp -r shapes small && rm small/ring/*[13579].png
 run 0 --data shapes --model "$tiny" --epochs 1 --out plain -q
