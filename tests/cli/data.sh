@@ -234,6 +234,11 @@ lacks kinds/seen
 refuses 2 'output-needs-directory --write -' data kinds --write -
 refuses 2 'latents-twice --write' data new --synthesize --write seen
 exits 4 data kinds --size 8 --write rows
+mkdir slashes
+set -- kinds/disc/*.png
+cp "$1" slashes/x.png && cp "$2" slashes/y.png
+printf 'x.png,a/b\ny.png,a_b\n' > slashes/labels.csv
+refuses 3 'one-folder-of-two-classes a_b' data slashes --size 8 --write slashes-out
 mkdir -p apart/train/disc apart/test/ring
 cp kinds/disc/* apart/train/disc
 cp kinds/ring/* apart/test/ring
