@@ -131,4 +131,24 @@ trains '' 0 taken --epochs 1 --device cpu
 goes_on uneven 0 taken --epochs 2
 near one taken
 exits 0 generate "$dir/one/run/checkpoint.safetensors" --seeds 1-2 --out "$dir/g"
+
+# the search for latents: the same bytes in every order and without the graph, and nearly the latents of the CPU
+finds() # finds WORDS NAME ARGUMENT...
+{
+    words=$1 out=$2
+    shift 2
+    sim "$words" 0 find "$dir/one/run" "$dir/cats" -n 2 --starts 2 --steps 5 -q --out "$dir/$out" "$@"
+}
+finds 'random lazy uneven' found
+finds 'reverse deferred' found-eager --no-graph
+finds '' found-cpu --device cpu
+same "$dir/found/latents.safetensors" "$dir/found-eager/latents.safetensors"
+ensure 'the GPU and the CPU should find nearly the same latents' "${python:-python3}" - "$dir" << 'END'
+import st, struct, sys
+def values(name):
+    data = st.read(sys.argv[1] + '/' + name + '/latents.safetensors')[2]
+    return struct.unpack('<%df' % (len(data) // 4), data)
+a, b = values('found'), values('found-cpu')
+assert len(a) == 16 and max(abs(x - y) for x, y in zip(a, b)) < 0.01 and max(map(abs, a)) > 0.5, (a, b)
+END
 finish
