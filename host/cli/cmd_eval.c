@@ -375,6 +375,7 @@ int dg_cmd_eval(const dg_options *o)
     if (!e) e = measure_fid(j);
     dg_progress_close(j->jury.progress);
     if (!e) j->o.json ? print_json(j) : print_text(j);
+    if (!e) e = j->fid.unwritten;
     take_down(j);
     return (int)e;
 }

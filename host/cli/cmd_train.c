@@ -208,7 +208,9 @@ static dg_err open_critic(dg_training *r)
     if (r->critic.fid_reals.images) snprintf(reals, sizeof reals, "%d", r->critic.fid_reals.images);
     if (o->inception)
         dg_progress_note(r->progress,
-                         DG_MSG("note-inception", "Inception weights: %s; resizing: %s; %d samples, %s real images%s"),
+                         DG_MSG("note-inception",
+                                "Inception weights: %s; resizing: %s; %d samples, %s real images%s; Frechet "
+                                "distances of few images are too large, KID is not"),
                          dg_inception_name(r->critic.inception), dg_inception_resize(r->critic.inception),
                          r->critic.jury.count, reals, o->moments ? " (moments of a file)" : "");
     dg_progress_note(r->progress, "metrics of %d samples against %d real images; real-vs-real baseline: %s",

@@ -67,7 +67,8 @@ dg_err dg_eval_fid_measure(const dg_options *o, const dg_dataset *reals, const u
     dg_err e = DG_OK;
     if (!f->from_file) {
         e = dg_fid_set_of(f->net, &x, progress, "Inception features of real images", &f->real);
-        if (!e && o->moments) e = dg_fid_set_write(o->moments, f->net, &f->real);
+        if (!e && o->moments) f->unwritten = dg_fid_set_write(o->moments, f->net, &f->real);
+        if (f->unwritten) dg_warn("the moments were not written: %s", dg_message());
         if (!e && f->real.images >= 2 * DG_FID_LEAST) e = measure_baseline(o, f);
     }
     x.pixels = samples;

@@ -11,6 +11,7 @@ typedef struct {
     dg_fid value, least; /* least: real-vs-real baseline, of `half` images per set */
     int half;            /* 0: no baseline */
     bool from_file;      /* the moments of real images are those of --moments */
+    dg_err unwritten;    /* error of writing --moments, after which eval prints its results */
 } dg_eval_fid;
 
 /* Open the network, and read --moments if the file exists. */

@@ -16,19 +16,26 @@ static dg_err multiply(double *y, const double *a, const double *b, int rows, in
     return e;
 }
 
+enum { AT_ONCE = 4096 }; /* points whose products are computed together, which bounds the memory */
+
 dg_err dg_moments_of(const double *x, int points, int features, double *mean, double *cov)
 {
-    const size_t n = (size_t)points, d = (size_t)features;
-    double *turned = calloc(n * d, sizeof *turned); /* (d, n): x - mean, transposed */
-    if (!turned) return dg_fail(DG_DEVICE, "out of memory for covariances of %zu features", d);
-    for (size_t k = 0; k < d; k++) mean[k] = 0;
+    const size_t n = (size_t)points, d = (size_t)features, most = n < AT_ONCE ? n : AT_ONCE;
+    double *part = malloc((d * d + most * d) * sizeof *part), *turned = part + d * d; /* (d, m): x - mean, transposed */
+    if (!part) return dg_fail(DG_DEVICE, "out of memory for covariances of %zu features", d);
+    memset(mean, 0, d * sizeof *mean);
+    memset(cov, 0, d * d * sizeof *cov);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < d; k++) mean[k] += x[i * d + k] / (double)n;
-    for (size_t k = 0; k < d; k++)
-        for (size_t i = 0; i < n; i++) turned[k * n + i] = x[i * d + k] - mean[k];
-    const dg_err e = multiply(cov, turned, turned, features, points, features);
-    for (size_t k = 0; k < d * d && !e; k++) cov[k] /= (double)(n - 1);
-    free(turned);
+    dg_err e = DG_OK;
+    for (size_t first = 0; first < n && !e; first += most) {
+        const size_t m = n - first < most ? n - first : most;
+        for (size_t k = 0; k < d; k++)
+            for (size_t i = 0; i < m; i++) turned[k * m + i] = x[(first + i) * d + k] - mean[k];
+        e = multiply(part, turned, turned, features, (int)m, features);
+        for (size_t k = 0; k < d * d && !e; k++) cov[k] += part[k] / (double)(n - 1);
+    }
+    free(part);
     return e;
 }
 

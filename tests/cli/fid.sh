@@ -116,6 +116,11 @@ echo text > "$dir/text.npz"
 # shellcheck disable=SC2086
 exits 3 $fid --inception "$small" --moments "$dir/text.npz"
 
+# shellcheck disable=SC2086
+exits 4 $fid --inception "$small" --inception-count 12 --moments "$dir/none/a.npz"
+stderr_has 'the moments were not written'
+prints 'KID, unknown weights' # the results are not lost
+
 # during training: the columns of the log, and the values that eval prints
 gan="--data $dir/a --model $root/tests/gan16.cfg --batch 17 --seed 3 --checkpoint-every 1 -q"
 column() { awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i }

@@ -44,6 +44,24 @@ static void test_fid(void)
     check(40, 30, 34.4925302658953); /* fewer images than features */
 }
 
+/* dg_moments_of adds the products of 4,096 points at a time. */
+static void test_many(void)
+{
+    enum { N = 4099, F = 3 };
+    double *x = malloc(N * F * sizeof *x), mean[F], cov[F * F], sum[F] = {0}, product[F * F] = {0};
+    unsigned long long state = 5;
+    for (int i = 0; i < N * F; i++) sum[i % F] += x[i] = dg_test_random(&state) + (i % F ? 0.5 * x[i - 1] : 3);
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < F * F; k++)
+            product[k] += (x[i * F + k / F] - sum[k / F] / N) * (x[i * F + k % F] - sum[k % F] / N);
+    DG_WORKS(dg_moments_of(x, N, F, mean, cov));
+    for (int k = 0; k < F * F; k++) {
+        DG_NEAR(mean[k / F], sum[k / F] / N, 1e-12);
+        DG_NEAR(cov[k], product[k] / (N - 1), 1e-12);
+    }
+    free(x);
+}
+
 static void test_parts(void)
 {
     dg_fid_set x = set_of(X, false), part, all;
@@ -80,6 +98,7 @@ static void test_moments(void)
     refused("numpy", 4, "moments of 3 features, the network has 4");
     refused("whole", 3, "<f8 or <f4");
     refused("lopsided", 3, "not symmetric");
+    refused("infinite", 3, "finite numbers");
     dg_fid_set s;
     DG_REFUSED(dg_moments_read(temp_text("%sdcgan", file), 3, "inception-2015-12-05, pytorch-fid", &s), DG_DATA,
                "made with unknown 1, pytorch-fid");
@@ -103,4 +122,4 @@ static void test_damage(void)
     free(data);
 }
 
-DG_TESTS_BETWEEN(temp_make("fid"), temp_remove(temp_dir), test_fid, test_parts, test_moments, test_damage)
+DG_TESTS_BETWEEN(temp_make("fid"), temp_remove(temp_dir), test_fid, test_many, test_parts, test_moments, test_damage)
