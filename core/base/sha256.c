@@ -22,7 +22,7 @@ static uint32_t turn(uint32_t x, int n) { return x >> n | x << (32 - n); }
 static void take(uint32_t h[8], const uint8_t *block)
 {
     uint32_t w[64], v[8];
-    for (int i = 0; i < 16; i++) w[i] = dg_big_endian(block + 4 * i);
+    for (int i = 0; i < 16; i++, block += 4) w[i] = dg_big_endian(block);
     for (int i = 16; i < 64; i++) {
         const uint32_t a = w[i - 15], b = w[i - 2];
         w[i] = w[i - 16] + (turn(a, 7) ^ turn(a, 18) ^ a >> 3) + w[i - 7] + (turn(b, 17) ^ turn(b, 19) ^ b >> 10);
@@ -68,5 +68,5 @@ void dg_sha256_end(dg_sha256 *s, char out[DG_SHA256_TEXT])
     uint8_t tail[128] = {0x80}, *length = tail + (used < 56 ? 56 : 120) - used;
     for (int i = 0; i < 8; i++) length[i] = (uint8_t)(bits >> (56 - 8 * i));
     dg_sha256_add(s, tail, (size_t)(length + 8 - tail));
-    for (int i = 0; i < 8; i++) snprintf(out + 8 * i, 9, "%08x", (unsigned)s->h[i]);
+    for (int i = 0; i < 8; i++, out += 8) snprintf(out, 9, "%08x", (unsigned)s->h[i]);
 }

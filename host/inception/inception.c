@@ -225,7 +225,7 @@ static dg_err convolve(dg_inception *t, const node *n, int images)
     }
     a->scratch = bytes ? t->scratch : NULL;
     const dg_err e = t->b->run_op(t->b, &op, NULL);
-    finish(n, y, (size_t)(images * n->Ho * n->Wo), to);
+    finish(n, y, (size_t)images * (size_t)n->Ho * (size_t)n->Wo, to);
     return e;
 }
 
@@ -265,12 +265,13 @@ static dg_err compute(dg_inception *t, int images, double *features)
     }
     const node *last = &t->node[t->nodes - 1];
     const int pixels = last->Ho * last->Wo, C = last->width;
-    for (int i = 0; i < images * C && !e; i++) {
-        const float *x = t->buffer[last->to] + (size_t)(i / C) * (size_t)(pixels * C) + i % C;
-        double sum = 0;
-        for (int p = 0; p < pixels; p++) sum += (double)x[p * C];
-        features[i] = sum / pixels;
-    }
+    const float *x = t->buffer[last->to];
+    for (int i = 0; i < images && !e; i++, x += (size_t)pixels * (size_t)C, features += C)
+        for (int c = 0; c < C; c++) {
+            double sum = 0;
+            for (int p = 0; p < pixels; p++) sum += (double)x[p * C + c];
+            features[c] = sum / pixels;
+        }
     return e;
 }
 

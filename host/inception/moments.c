@@ -17,7 +17,6 @@ typedef struct {
     char type[8]; /* "<f8" */
     long dim[2];
     int rank;
-    bool fortran;
     uint8_t *data, *values;
     size_t bytes; /* of the values */
 } array;
@@ -34,21 +33,28 @@ __attribute__((format(printf, 2, 3), cold)) static dg_err bad(const char *path, 
 
 static dg_err no_memory(const char *path) { return dg_fail(DG_DEVICE, "%s: out of memory", path); }
 
-/* Parse a header such as {'descr': '<f8', 'fortran_order': False, 'shape': (2048,), }. */
+static bool parse_shape(const char *at, array *out)
+{
+    while (out->rank < 2 && *at >= '0' && *at <= '9') {
+        char *end;
+        out->dim[out->rank++] = strtol(at, &end, 10);
+        at = end + strspn(end, ", ");
+    }
+    return *at == ')';
+}
+
+/* Parse a header such as {'descr': '<f8', 'fortran_order': False, 'shape': (2048,), }. The order does not matter,
+ * because sigma is symmetric. */
 static bool parse(const char *header, array *out)
 {
-    int used = 0;
-    const char *type = strstr(header, "'descr': '"), *order = strstr(header, "'fortran_order': "),
-               *shape = strstr(header, "'shape': (");
-    if (!type || !order || !shape || sscanf(type + 10, "%7[<>|=a-zA-Z0-9]'", out->type) != 1) return false;
-    out->fortran = !strncmp(order + 17, "True", 4);
-    for (shape += 10; out->rank < 2 && sscanf(shape, "%9ld%n", &out->dim[out->rank], &used) == 1; shape += used) {
-        if (out->dim[out->rank++] < 0) return false;
-        used = 0;
-        if (shape[0] && strchr("0123456789", shape[0])) shape += strspn(shape, "0123456789");
-        shape += strspn(shape, ", ");
-    }
-    return *shape == ')';
+    static const char before_type[] = "'descr': '", before_shape[] = "'shape': (";
+    const char *type = strstr(header, before_type), *shape = strstr(header, before_shape);
+    if (!type || !shape) return false;
+    type += sizeof before_type - 1;
+    const size_t n = strcspn(type, "'");
+    if (n >= sizeof out->type) return false;
+    memcpy(out->type, type, n);
+    return parse_shape(shape + sizeof before_shape - 1, out);
 }
 
 /* Read array `name`. If the file lacks it, out->data is NULL. The array has at most `most` bytes of values. */

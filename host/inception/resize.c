@@ -13,7 +13,7 @@ typedef struct {
 static dg_err begin(axis *a, int to, int taps)
 {
     a->taps = taps;
-    a->first = malloc((size_t)to * sizeof *a->first);
+    a->first = calloc((size_t)to, sizeof *a->first);
     a->weight = calloc((size_t)to * (size_t)taps, sizeof *a->weight);
     return a->first && a->weight ? DG_OK : dg_fail(DG_DEVICE, "out of memory for resizing images");
 }
@@ -28,8 +28,9 @@ static dg_err bilinear(axis *a, int from, int to)
         const int left = (int)at, first = left < from - 1 ? left : from > 1 ? from - 2 : 0;
         const float right = left < from - 1 ? at - (float)left : 1;
         a->first[i] = first;
-        a->weight[2 * i] = from > 1 ? (double)(1 - right) : 1;
-        a->weight[2 * i + 1] = from > 1 ? (double)right : 0;
+        double *w = &a->weight[2 * (size_t)i];
+        w[0] = from > 1 ? (double)(1 - right) : 1;
+        w[1] = from > 1 ? (double)right : 0;
     }
     return e;
 }
@@ -79,21 +80,21 @@ static void resize(dg_fid_resize how, const axis *a, const uint8_t *pixels, int 
                    float *wide, float *out)
 {
     const float unit = how == DG_LIKE_PYTORCH_FID ? 255 : 1;
-    for (int i = 0; i < size * size * 3; i++)
-        x[i] = (float)pixels[i / 3 * channels + (channels < 3 ? 0 : i % 3)] / unit;
-    for (int row = 0; row < size; row++)
-        for (int i = 0; i < to * 3; i++)
-            wide[row * to * 3 + i] = blend(a, i / 3, size, x + (size_t)row * (size_t)size * 3 + i % 3, 3);
+    const int columns = 3 * to;
+    for (int i = 0; i < size * size; i++)
+        for (int c = 0; c < 3; c++) x[3 * i + c] = (float)pixels[i * channels + (channels < 3 ? 0 : c)] / unit;
+    for (int row = 0; row < size; row++, x += (size_t)size * 3)
+        for (int i = 0; i < columns; i++) wide[row * columns + i] = blend(a, i / 3, size, &x[i % 3], 3);
     for (int row = 0; row < to; row++)
-        for (int i = 0; i < to * 3; i++)
-            out[row * to * 3 + i] = level(how, blend(a, row, size, wide + i, (size_t)to * 3));
+        for (int i = 0; i < columns; i++)
+            out[row * columns + i] = level(how, blend(a, row, size, &wide[i], (size_t)columns));
 }
 
 dg_err dg_fid_resized(dg_fid_resize how, const uint8_t *pixels, int size, int channels, int to, float *out)
 {
     axis a = {0};
     const size_t rows = (size_t)size;
-    float *x = malloc(rows * 3 * (rows + (size_t)to) * sizeof *x);
+    float *x = calloc(rows * 3 * (rows + (size_t)to), sizeof *x);
     dg_err e = how == DG_LIKE_PYTORCH_FID ? bilinear(&a, size, to) : bicubic(&a, size, to);
     if (!e && !x) e = dg_fail(DG_DEVICE, "out of memory for resizing images");
     if (!e) resize(how, &a, pixels, size, channels, to, x, x + rows * rows * 3, out);

@@ -149,27 +149,37 @@ static dg_err read_entry(dg_torch *t, const char *name, size_t name_bytes, const
     return dg_context(dg_zip_read(t->zip, f, *out, *bytes, &error), "%s", t->path);
 }
 
+/* Find the folder of data.pkl. Returns its name, of *bytes bytes, or NULL. */
+static const char *find_folder(const dg_zip *z, size_t *bytes)
+{
+    long n;
+    const dg_zip_file *file = dg_zip_files(z, &n);
+    for (long i = 0; i < n; i++) {
+        const char *slash = strrchr(file[i].name, '/');
+        if (!slash || strcmp(slash, "/data.pkl") || slash - file[i].name > 255) continue;
+        *bytes = (size_t)(slash - file[i].name);
+        return file[i].name;
+    }
+    return NULL;
+}
+
 static dg_err read_zip(dg_torch *t)
 {
-    long n = 0;
     int top;
-    size_t bytes = 0, at = 0, folder = 0;
+    size_t bytes = 0, at = 0, length = 0;
     dg_err e = dg_zip_open(t->path, &t->zip);
-    const dg_zip_file *file = e ? NULL : dg_zip_files(t->zip, &n), *of = NULL;
-    for (long i = 0; i < n && !of; i++) {
-        const char *slash = strrchr(file[i].name, '/');
-        if (slash && !strcmp(slash, "/data.pkl")) of = &file[i], folder = (size_t)(slash - file[i].name);
-    }
-    if (!e && (!of || folder > 255)) e = bad(t, "a zip file without data.pkl");
-    if (!e) e = read_entry(t, "data.pkl", 8, of->name, folder, 0, &t->pkl, &bytes);
+    const char *folder = e ? NULL : find_folder(t->zip, &length);
+    if (!e)
+        e = folder ? read_entry(t, "data.pkl", 8, folder, length, 0, &t->pkl, &bytes)
+                   : bad(t, "a zip file without data.pkl");
     if (!e) e = dg_pickle_read(&t->pickle, t->pkl, bytes, &at, &top);
     if (!e) e = list_storages(t);
     for (int i = 0; i < t->storages && !e; i++) {
         storage *s = &t->storage[i];
         char name[NAME_MOST + 8];
-        const int length = snprintf(name, sizeof name, "data/%.*s", (int)s->key_bytes, s->key);
+        const int n = snprintf(name, sizeof name, "data/%.*s", (int)s->key_bytes, s->key);
         if (!s->bytes) continue;
-        e = read_entry(t, name, (size_t)length, of->name, folder, s->bytes, &s->owned, &bytes);
+        e = read_entry(t, name, (size_t)n, folder, length, s->bytes, &s->owned, &bytes);
         s->data = s->owned;
     }
     return e == DG_DATA ? DG_IO : e;

@@ -21,8 +21,9 @@ enum { AT_ONCE = 4096 }; /* points whose products are computed together, which b
 dg_err dg_moments_of(const double *x, int points, int features, double *mean, double *cov)
 {
     const size_t n = (size_t)points, d = (size_t)features, most = n < AT_ONCE ? n : AT_ONCE;
-    double *part = malloc((d * d + most * d) * sizeof *part), *turned = part + d * d; /* (d, m): x - mean, transposed */
+    double *part = malloc((d * d + most * d) * sizeof *part);
     if (!part) return dg_fail(DG_DEVICE, "out of memory for covariances of %zu features", d);
+    double *turned = part + d * d; /* (d, m): x - mean, transposed */
     memset(mean, 0, d * sizeof *mean);
     memset(cov, 0, d * d * sizeof *cov);
     for (size_t i = 0; i < n; i++)
@@ -48,12 +49,12 @@ static double trace(const double *a, size_t d)
 
 static double root(double x) { return x > 0 ? sqrt(x) : 0; } /* negative eigenvalues are rounding errors */
 
-enum { COLUMNS = 64 };
+enum { COLUMNS = 64, ALONE = 256 }; /* roots of at most ALONE columns are computed by one thread */
 
 /* Compute row k of the root: row `pivot` of cov, minus its products with the rows before k. */
 static void next_row(double *root, size_t k, const double *cov, size_t pivot, size_t d, double scale)
 {
-#pragma omp parallel for if (d > 4 * COLUMNS)
+#pragma omp parallel for if (d > ALONE)
     for (size_t from = 0; from < d; from += COLUMNS) {
         const size_t to = from + COLUMNS < d ? from + COLUMNS : d;
         double *row = root + k * d;
