@@ -496,7 +496,8 @@ const dg_command_info dg_commands[DG_CMDS] = {
         "one PNG file per seed, and a grid of all images.",
         {"dcgan generate samples/cats-dcgan64-paper -n 64 --out images/ :: write 64 images and a grid",
          "dcgan generate run/checkpoint-0200.safetensors --seeds 7-9 --out images/ :: images of seeds 7 to 9",
-         "dcgan generate run --z \"7 + 0.5*(3 - 12)\" --out images/ :: latent arithmetic over seeds"}},
+         "dcgan generate samples/cats-dcgan64-paper --z \"7 + 0.5*(3 - 12)\" --out images/ :: latent arithmetic over seeds",
+         "dcgan generate samples/pets-dcgan32 --class cat -n 64 --out images/ :: images of a class"}},
     [DG_CMD_INTERPOLATE] = {"interpolate", "RUN|CHECKPOINT", 1, 1, "interpolate between samples: a strip and a GIF",
         "The latent vectors between two seeds follow a great circle.",
         {"dcgan interpolate samples/cats-dcgan64-paper --seeds 1-5 --out walk/",
@@ -504,9 +505,9 @@ const dg_command_info dg_commands[DG_CMDS] = {
     [DG_CMD_FIND] = {"find", "RUN|CHECKPOINT IMAGES...", 2, 1000, "find the latent vectors of images",
         "The command find writes the latent vectors, the images that the generator makes from them, and a grid, and "
         "prints the mean difference of each image in grey levels.",
-        {"dcgan find samples/cats-dcgan64-paper cat.png --out found/ :: found/latents.safetensors, found/grid.png",
+        {"dcgan find samples/cats-dcgan64-paper cat.png --fit crop --out found/ :: found/latents.safetensors, found/grid.png",
          "dcgan interpolate samples/cats-dcgan64-paper --read-z found/latents.safetensors",
-         "dcgan find samples/cats-dcgan64-paper cats/ --held-out other-cats/ :: test for memorisation"}},
+         "dcgan find samples/cats-dcgan64-paper cats/ --held-out other-cats/ --fit crop :: test for memorisation"}},
     [DG_CMD_CLASSIFY] = {"classify", "RUN|CHECKPOINT IMAGES...", 2, 1000, "classify images with a trained classifier",
         "For each image, the command classify prints the path, the most likely class and the probability of this "
         "class.",

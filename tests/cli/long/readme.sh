@@ -34,8 +34,8 @@ else
     mkdir bin && ln -s "$program" bin/dcgan && PATH=$dir/bin:$PATH
 fi
 
-# Code blocks and words in ` ` of the pages; examples of the help and of the man page.
-sed '/^## Quick start$/,/^## Features$/d' "$root/README.md" "$root"/docs/guide/*.md "$root/docs/install.md" \
+# Code blocks without a language, and words in ` ` of the pages; examples of the help and of the man page.
+sed '/^## Quick start$/,/^## Features$/d; /^```[a-z]/,/^```$/d' "$root/README.md" "$root"/docs/guide/*.md "$root/docs/install.md" \
     "$root/docs/library.md" > text
 { sed -n '/^```$/,/^```$/p' text; grep -o '`dcgan [^`]*`' text | tr -d '`'; } | sed 's/  *#.*//' > lines
 "$program" --help | sed -n 's/^  \([a-z]*\) .*/\1/p' | while read -r command; do
@@ -52,9 +52,11 @@ cat of-help >> lines
 
 # Datasets and runs that these lines use.
 exits 0 data --synthesize cats --count 70 --size 64 -q
-for name in kittens sprites scans others mnist; do cp -r cats $name; done
-cp cats/cat-00001.png a.png && cp cats/cat-00002.png b.png
+for name in kittens sprites scans others other-cats mnist; do cp -r cats $name; done
+cp cats/cat-00001.png cat.png && cp cats/cat-00001.png a.png && cp cats/cat-00002.png b.png
 exits 0 data --synthesize digits --classes 10 --count 100 --size 28 -q
+exits 0 data --synthesize pets --classes 3 --count 70 --size 32 -q
+mv pets/disc pets/cat && mv pets/ring pets/dog && mv pets/square pets/fox
 for run in cats-dcgan64-paper cats-a:--seed=2 cats-b:--seed=3; do
     exits 0 --data cats --size 16 --batch 32 --steps 6 --epochs 3 -q "$(expr "$run:--seed=1" : '[^:]*:\([^:]*\)')" \
         --out "samples/${run%%:*}"
@@ -62,6 +64,7 @@ done
 exits 0 --data cats --model dcgan64 --batch 2 --steps 1 -q --out stock
 exits 0 export stock --out stock.safetensors
 exits 0 --data digits --model dcgan28 --batch 32 --steps 2 -q --out samples/digits-dcgan28
+exits 0 --data pets --model dcgan32 --conditional --batch 32 --steps 2 -q --out samples/pets-dcgan32
 exits 0 --data digits --model cnn-mnist --test 0.1 --batch 32 --epochs 1 -q --out samples/digits-cnn-mnist
 cp -r samples/digits-dcgan28 samples/digits-gan
 mkdir runs && cp -r samples/digits-cnn-mnist runs/eyes
@@ -91,14 +94,18 @@ awk '!seen[$0]++' lines | while read -r command; do
         'docker '*) continue ;;
         'dcgan batch' | 'dcgan classify' | 'dcgan plan'*' --device cuda') continue ;; # the first two are names only
         'dcgan import resnet50.safetensors '*) continue ;; # torch_resnet.py has such weights
+        'dcgan '*inception*) continue ;; # fid.sh has such weights
         'dcgan '*) ;;
         *) echo "1 a line that this test does not know: $command"; continue ;;
     esac
-    rm -rf samples images walk made runs/big && cp -r given samples
+    rm -rf samples images walk made found runs/big && cp -r given samples
     cp "$root"/samples/*.c "$root"/samples/*.py samples
     cp stock.safetensors generator.safetensors
     case $command in ./make_images* | *sample.py*) mkdir images ;; esac
     case $command in *checkpoint.safetensors) rm -f checkpoint.safetensors ;; esac
+    case $command in *found/latents*)
+        mkdir found && dcgan generate samples/cats-a -n 3 --write-z found/latents.safetensors --out images -q > out ;;
+    esac
     case $command in *images/grid.png) dcgan generate samples/cats-a -n 2 --out images -q > out ;; esac
     case $command in *--resume*) steps=8 ;; *) steps=2 ;; esac
     DCGAN_STEPS=$steps sh -c "$command" > out 2> err < /dev/null
