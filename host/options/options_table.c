@@ -505,7 +505,8 @@ const dg_command_info dg_commands[DG_CMDS] = {
     [DG_CMD_FIND] = {"find", "RUN|CHECKPOINT IMAGES...", 2, 1000, "find the latent vectors of images",
         "The command find writes the latent vectors, the images that the generator makes from them, and a grid, and "
         "prints the mean difference of each image in grey levels.",
-        {"dcgan find samples/cats-dcgan64-paper cat.png --fit crop --out found/ :: found/latents.safetensors, found/grid.png",
+        {"dcgan find samples/cats-dcgan64-paper cat.png --fit crop --out found/ :: "
+         "found/latents.safetensors, found/grid.png",
          "dcgan interpolate samples/cats-dcgan64-paper --read-z found/latents.safetensors",
          "dcgan find samples/cats-dcgan64-paper cats/ --held-out other-cats/ --fit crop :: test for memorisation"}},
     [DG_CMD_CLASSIFY] = {"classify", "RUN|CHECKPOINT IMAGES...", 2, 1000, "classify images with a trained classifier",
