@@ -496,7 +496,8 @@ const dg_command_info dg_commands[DG_CMDS] = {
         "one PNG file per seed, and a grid of all images.",
         {"dcgan generate samples/cats-dcgan64-paper -n 64 --out images/ :: write 64 images and a grid",
          "dcgan generate run/checkpoint-0200.safetensors --seeds 7-9 --out images/ :: images of seeds 7 to 9",
-         "dcgan generate samples/cats-dcgan64-paper --z \"7 + 0.5*(3 - 12)\" --out images/ :: latent arithmetic over seeds",
+         "dcgan generate samples/cats-dcgan64-paper --z \"7 + 0.5*(3 - 12)\" --out images/ :: "
+         "latent arithmetic over seeds",
          "dcgan generate samples/pets-dcgan32 --class cat -n 64 --out images/ :: images of a class"}},
     [DG_CMD_INTERPOLATE] = {"interpolate", "RUN|CHECKPOINT", 1, 1, "interpolate between samples: a strip and a GIF",
         "The latent vectors between two seeds follow a great circle.",

@@ -35,8 +35,8 @@ else
 fi
 
 # Code blocks without a language, and words in ` ` of the pages; examples of the help and of the man page.
-sed '/^## Quick start$/,/^## Features$/d; /^```[a-z]/,/^```$/d' "$root/README.md" "$root"/docs/guide/*.md "$root/docs/install.md" \
-    "$root/docs/library.md" > text
+sed '/^## Quick start$/,/^## Features$/d; /^```[a-z]/,/^```$/d' "$root/README.md" "$root"/docs/guide/*.md \
+    "$root/docs/install.md" "$root/docs/library.md" > text
 { sed -n '/^```$/,/^```$/p' text; grep -o '`dcgan [^`]*`' text | tr -d '`'; } | sed 's/  *#.*//' > lines
 "$program" --help | sed -n 's/^  \([a-z]*\) .*/\1/p' | while read -r command; do
     "$program" help "$command" 2> /dev/null | sed -n 's/^  \(dcgan .*\)/\1/p'
