@@ -162,14 +162,15 @@ dg_err dg_ck_read_classes(const dg_st *st, const char *path, const dg_model *m, 
     for (int c = 0; c < m->classes; c++) {
         char *end;
         const long n = strtol(images, &end, 10);
-        if (end == images || n < 0 || (all += n) > INT_MAX)
+        if (end == images || n < 0 || n > INT_MAX || (all += n) > INT_MAX)
             return dg_fail(DG_IO, "%s: metadata class-images: must be the numbers of images of %d classes", path,
                            m->classes);
         info->class_images[c] = (int)n;
         images = end;
     }
-    if (!all) return dg_fail(DG_IO, "%s: metadata class-images: all classes are empty", path);
-    return DG_OK;
+    if (all && !*images) return DG_OK;
+    return dg_fail(DG_IO, "%s: metadata class-images: %s", path,
+                   all ? "has more numbers than classes" : "all classes are empty");
 }
 
 static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_checkpoint_info *info)

@@ -8,6 +8,9 @@
 #define CLASSIFIER(input)                                                                                             \
     "[model]\nname = c\nsize = 8\nchannels = 3\nclasses = 3\n" input "[C.1]\nfilters = 4\nkernel = 3\nnorm = batch\n" \
     "bias = no\nact = relu\n[C.2]\nop = dense\nfilters = 3\n"
+#define CONDITIONAL                                                                                               \
+    "[model]\nname = g\nsize = 8\nlatent = 4\nclasses = 3\n[G.1]\nop = conv_transpose\nfilters = 3\nkernel = 8\n" \
+    "pad = 0\nact = tanh\n[D.1]\nfilters = 1\nkernel = 8\npad = 0\n"
 static char names[] = "cat\ndog\nc\xe9sar\n";
 static const char *const good = "kinds.safetensors";
 
@@ -258,4 +261,23 @@ static void test_averages(void)
     machine_down(&plain);
 }
 
-DG_TESTS_IN("kinds", test_optimizers, test_classes, test_whitening, test_averages)
+static void test_class_images(void)
+{
+    static machine a;
+    open_file f;
+    const dg_job_options o = machine_training(MACHINE_BATCH, 3, 4, MACHINE_ROWS);
+    const int images[] = {4, 0, 7};
+    if (!up(&a, CONDITIONAL, &o) || !DG_WORKS(dg_job_set_classes(&a.g, images)) || !save(&a, names, good)) return;
+    DG_WORKS(one_open(temp_path(good), &f));
+    DG_CHECK(f.info.class_images && !memcmp(f.info.class_images, images, sizeof images));
+    one_close(&f);
+    refuse(&(edit){.key = "class-images", .text = "4 0"}, "of 3 classes");
+    refuse(&(edit){.key = "class-images", .text = "4 -1 7"}, "of 3 classes");
+    refuse(&(edit){.key = "class-images", .text = "4 0 9223372036854775807"}, "of 3 classes");
+    refuse(&(edit){.key = "class-images", .text = "4 0 2147483647"}, "of 3 classes");
+    refuse(&(edit){.key = "class-images", .text = "4 0 7 1"}, "more numbers than classes");
+    refuse(&(edit){.key = "class-images", .text = "0 0 0"}, "all classes are empty");
+    machine_down(&a);
+}
+
+DG_TESTS_IN("kinds", test_optimizers, test_classes, test_class_images, test_whitening, test_averages)
