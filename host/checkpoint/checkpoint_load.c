@@ -283,12 +283,13 @@ static dg_err put_values(const char *path, dg_job *job, const dg_job_tensor *t, 
     const size_t bytes = dg_job_tensor_count(t) * dg_type_bytes(from->type);
     if (bytes == from->bytes) return dg_job_write(job, t, row, from->type, from->data);
     int64_t dim[4];
-    bool fits = job->model.classes && from->rank == dg_job_tensor_shape(t, dim) && from->dim[0] < dim[0];
+    bool fits = job->model.classes && from->rank == dg_job_tensor_shape(t, dim) &&
+                from->dim[0] + job->model.classes == dim[0];
     for (int i = 1; i < from->rank && fits; i++) fits = from->dim[i] == dim[i];
     if (!fits)
         return dg_fail(DG_USAGE,
-                       DG_MSG("init-classes", "%s: tensor %s does not fit model %s; use the weights of a GAN with the "
-                                              "same classes, or fewer than 129 classes"),
+                       DG_MSG("init-classes", "%s: tensor %s does not fit model %s; use the weights of a GAN with as "
+                                              "many classes, or (for at most 128 classes) without classes"),
                        path, t->name, job->model.name);
     char *whole = calloc(1, bytes);
     if (!whole) return dg_fail(DG_DEVICE, "%s: out of memory", path);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "host/options/option_table.h"
 
@@ -59,7 +60,10 @@ enum { FEW_PER_CLASS = 500 };
 void dg_settle_classes(dg_options *o, int images, int classes)
 {
     if (o->class_fade < 0) o->class_fade = images / classes < FEW_PER_CLASS ? (int)images_of_run(o, images, 0.3) : 0;
-    if (dg_option_given(o, "grid")) return;
+    const dg_option *grid = dg_option_find("grid");
+    char chosen[32];
+    dg_option_get(o, grid, chosen, sizeof chosen);
+    if (o->resume || dg_option_given(o, "grid") || strcmp(chosen, grid->preset) != 0) return;
     o->grid_rows = classes < DG_CLASS_ROWS ? classes : DG_CLASS_ROWS;
 }
 

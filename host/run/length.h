@@ -32,8 +32,8 @@ void dg_settle_batch(dg_options *o, int images);
  * An auto schedule ends after 80% of the images of the run. */
 void dg_settle_length(dg_options *o, int images);
 
-/* Replace auto in class_fade of a conditional run. Without --grid, a grid has one row per class, at most
- * DG_CLASS_ROWS. */
+/* Replace auto in class_fade of a conditional run. A grid of default size gets one row per class, at most
+ * DG_CLASS_ROWS, unless the user or the resumed run chose this size. */
 enum { DG_CLASS_ROWS = 16 };
 void dg_settle_classes(dg_options *o, int images, int classes);
 

@@ -5,10 +5,31 @@
 
 #include "host/checkpoint/checkpoint.h"
 #include "host/options/option_table.h"
+#include "host/train/classes.h"
+
+/* If the weights are those of a conditional GAN, add as many classes to the model. */
+static dg_err follow_weights(const char *path, dg_model *model)
+{
+    char *text = NULL;
+    dg_model *own = malloc(sizeof *own);
+    dg_err e = own ? dg_weights_model(path, &text) : dg_fail(DG_DEVICE, "out of memory for a model");
+    if (!e && text) e = dg_model_parse(text, path, own);
+    if (!e && text && own->classes) e = dg_add_classes(model, own->classes);
+    free(text);
+    free(own);
+    return e;
+}
 
 dg_err dg_train_weights(const dg_options *o, const dg_model *model, dg_st **init)
 {
-    return o->init ? dg_context(dg_weights_open(o->init, model, init), "--init") : DG_OK;
+    if (!o->init) return DG_OK;
+    dg_model *m = malloc(sizeof *m);
+    if (!m) return dg_fail(DG_DEVICE, "out of memory for a model");
+    *m = *model;
+    dg_err e = o->conditional && !m->classes ? follow_weights(o->init, m) : DG_OK;
+    if (!e) e = dg_weights_open(o->init, m, init);
+    free(m);
+    return dg_context(e, "--init");
 }
 
 static char *networks(const dg_job *job, unsigned nets, bool has, char out[64])

@@ -35,13 +35,13 @@ static dg_err check_sizes(const dg_options *o, const dg_dataset *d)
                    d->class_name[least], o->data, fewest, others);
 }
 
-static dg_err add_classes(const dg_dataset *d, dg_model *model)
+dg_err dg_add_classes(dg_model *model, int classes)
 {
     char name[80], where[sizeof model->where], *text = malloc(DG_MODEL_TEXT_MAX);
     if (!text) return dg_fail(DG_DEVICE, "out of memory for a model");
-    snprintf(name, sizeof name, "%.50s-%dclasses", model->name, d->classes);
+    snprintf(name, sizeof name, "%.50s-%dclasses", model->name, classes);
     snprintf(where, sizeof where, "%s", model->where);
-    dg_err e = dg_model_reclassed(model->text, name, d->classes, text);
+    dg_err e = dg_model_reclassed(model->text, name, classes, text);
     if (!e) e = dg_model_parse(text, where, model);
     free(text);
     return e;
@@ -63,7 +63,7 @@ static dg_err follow_gan(const dg_options *o, const dg_dataset *d, bool may, dg_
         return dg_fail(DG_DATA, DG_MSG("gan-class-count", "%s: has %d classes; model %s has %d"), o->data, d->classes,
                        model->name, model->classes);
     const dg_err e = check_sizes(o, d);
-    return e || model->classes ? e : add_classes(d, model);
+    return e || model->classes ? e : dg_add_classes(model, d->classes);
 }
 
 bool dg_needs_labels(const dg_options *o, const dg_model *model)

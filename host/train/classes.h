@@ -10,6 +10,9 @@
  * classes, or classes with few images without --force. A dataset of a single class causes a warning. */
 dg_err dg_follow_classes(const dg_options *o, const dg_dataset *d, bool may, dg_model *model);
 
+/* Make a GAN conditional. Its name gets the suffix -Nclasses. */
+dg_err dg_add_classes(dg_model *model, int classes);
+
 /* Count the training images of each class. `out` (d->classes) is malloc'd. */
 dg_err dg_class_images(const dg_dataset *d, int **out);
 
