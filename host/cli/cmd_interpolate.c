@@ -171,9 +171,10 @@ static dg_err put_inputs(const job *j)
     float *z = malloc((size_t)j->latents.count * (size_t)j->g->latent * sizeof *z);
     if (!z) return dg_fail(DG_DEVICE, "out of memory");
     dg_latents_get(&j->latents, 0, j->latents.count, z);
-    for (int i = 0; i < j->walks * j->stops; i++) {
+    const int inputs = j->walks * j->stops, each = j->latents.along ? inputs / j->sources : 1; /* inputs per latent */
+    for (int i = 0; i < inputs; i++) {
         const int walk = i / j->stops, at = by_class ? walk : i;
-        const int class = j->latents.class ? (int)j->latents.class[i * j->sources / (j->walks * j->stops)]
+        const int class = j->latents.class ? (int)j->latents.class[i / each]
                                            : dg_sample_class(&j->classes, i % j->stops,
                                                              j->latents.first + (uint64_t)walk);
         dg_generator_input(j->g, j->in + (size_t)i * (size_t)j->g->inputs, z + (size_t)at * (size_t)j->g->latent,
@@ -188,7 +189,7 @@ static dg_err prepare(job *j)
     j->image = (size_t)j->g->model.size * (size_t)j->g->model.size * (size_t)j->g->model.channels;
     dg_err e = choose_latents(j);
     if (e) return e;
-    const size_t images = (size_t)(j->walks * j->stops), all = images * (size_t)j->frames;
+    const size_t images = (size_t)j->walks * (size_t)j->stops, all = images * (size_t)j->frames;
     if (all > gif_most / j->image)
         return dg_fail(DG_USAGE,
                        "GIF: too large (%zu frames of %d x %d, at most %zu); use fewer latents, --frames or --walks",
