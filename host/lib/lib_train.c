@@ -77,10 +77,8 @@ static dg_err build(dcgan_job *job, const dcgan_training *t, const dcgan_images 
                               .eps = t->eps};
     dg_err e = dg_recipe_for(&g->model, &recipe);
     if (!e && recipe->labels)
-        e = dg_fail(DG_USAGE,
-                    "model %s is a %s, which the library cannot train: it has no function for class labels; use the "
-                    "program dcgan",
-                    g->model.name, recipe->name);
+        e = dg_fail(DG_USAGE, "model %s is a %s, which the library cannot train; use the program dcgan", g->model.name,
+                    recipe->name);
     if (!e) e = check_images(p, &g->model, t->batch);
     if (!e) e = check_labels(p, &g->model);
     if (e) return e;
