@@ -44,8 +44,7 @@ static int class_of(const job *j, int i)
 
 static void name_image(const job *j, int i, char path[PATH_SIZE])
 {
-    char folder[256] = "";
-    if (j->o->by_class) dg_class_folder(&j->classes, class_of(j, i), folder, sizeof folder);
+    const char *folder = j->o->by_class ? j->classes.folder[class_of(j, i)] : "";
     snprintf(path, PATH_SIZE, "%s/%s%s%s-%04" PRIu64 ".png", j->dir, folder, *folder ? "/" : "", j->latents.what,
              j->latents.first + (uint64_t)latent_of(j, i));
 }
@@ -142,7 +141,7 @@ static dg_err choose_images(job *j)
 {
     const int n = j->latents.count;
     dg_err e = dg_sample_classes_open(j->o, j->g, &j->classes);
-    if (!e && j->o->by_class) e = dg_sample_classes_all(&j->classes);
+    if (!e && j->o->by_class) e = dg_sample_classes_all(&j->classes, j->o->operand[0]);
     if (e) return e;
     if (j->o->by_class && n > INT_MAX / j->classes.n)
         return dg_fail(DG_USAGE, "--by-class: too many images; use fewer seeds or classes");

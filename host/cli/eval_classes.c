@@ -10,14 +10,8 @@
 /* True if the dataset has the classes of the generator, in the same order. */
 static bool same_classes(const dg_generator *g, const dg_dataset *d)
 {
-    const char *name = g->info.classes;
-    if (!g->model.classes || !name || d->classes != g->model.classes || !d->label) return false;
-    for (int c = 0; c < d->classes; c++) {
-        const size_t n = strcspn(name, "\n");
-        if (strlen(d->class_name[c]) != n || strncmp(d->class_name[c], name, n) != 0) return false;
-        name += n + 1;
-    }
-    return true;
+    int class;
+    return d->classes == g->model.classes && g->info.classes && !dg_dataset_other_class(d, g->info.classes, &class);
 }
 
 /* Copy the real images of a class. Returns their number. */
@@ -71,7 +65,12 @@ dg_err dg_eval_classes_measure(const dg_jury *jury, dg_generator *g, const dg_da
 {
     const size_t image = (size_t)jury->size * (size_t)jury->size * (size_t)jury->channels;
     *out = (dg_eval_classes){0};
-    if (!g || !same_classes(g, reals)) return DG_OK;
+    if (!g || !g->model.classes || !reals->classes) return DG_OK;
+    if (!same_classes(g, reals)) {
+        dg_warn(DG_MSG("eval-other-classes", "the classes are not compared separately, because the dataset has other "
+                                             "classes than the generator"));
+        return DG_OK;
+    }
     out->n = reals->classes;
     out->class = calloc((size_t)out->n, sizeof *out->class);
     uint8_t *real = malloc((size_t)reals->count * image), *made = malloc((size_t)jury->count * image);

@@ -89,6 +89,7 @@ void dg_sample_classes_close(dg_sample_classes *c)
     free(c->name);
     free(c->text);
     free(c->list);
+    if (c->g) dg_class_folders_free(c->folder, c->g->model.classes);
 }
 
 int dg_sample_class(const dg_sample_classes *c, int i, uint64_t image)
@@ -97,21 +98,14 @@ int dg_sample_class(const dg_sample_classes *c, int i, uint64_t image)
     return c->n ? c->list[i % c->n] : dg_job_class_of(&c->g->job, image);
 }
 
-dg_err dg_sample_classes_all(dg_sample_classes *c)
+dg_err dg_sample_classes_all(dg_sample_classes *c, const char *to)
 {
     const int classes = c->g->model.classes;
-    if (c->n) return DG_OK;
+    const dg_err e = dg_class_folders((const char *const *)c->name, classes, to, &c->folder);
+    if (e || c->n) return e;
     free(c->list);
     c->list = malloc((size_t)classes * sizeof *c->list);
     if (!c->list) return no_memory();
     for (; c->n < classes; c->n++) c->list[c->n] = c->n;
     return DG_OK;
-}
-
-void dg_class_folder(const dg_sample_classes *c, int class, char *out, size_t size)
-{
-    const char *name = c->name[class];
-    const bool fits = *name && *name != '.' && *name != '-' && !strchr(name, '/') && strlen(name) < 200;
-    if (fits) snprintf(out, size, "%s", name);
-    else snprintf(out, size, "class-%d", class);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <math.h>
+#include <string.h>
 
 int dg_dataset_threads(const dg_dataset_options *o) { return o->threads > 0 ? o->threads : omp_get_max_threads(); }
 
@@ -100,6 +101,19 @@ dg_err dg_dataset_check_classes(const dg_dataset *d, const char *dir, const char
                    DG_MSG("class-count", "%s: has %d classes, %s to %s; model %s has %d; in the model file, set "
                                          "filters of the last layer (and classes in [model], if given) to %d"),
                    dir, d->classes, d->class_name[0], d->class_name[d->classes - 1], model, classes, d->classes);
+}
+
+const char *dg_dataset_other_class(const dg_dataset *d, const char *names, int *class)
+{
+    for (*class = 0; *class < d->classes; ++*class) {
+        const char *name = d->class_name[*class];
+        const size_t n = strcspn(names, "\n");
+        bool same = strlen(name) == n;
+        for (size_t k = 0; k < n && same; k++) same = names[k] == (name[k] == '\n' ? ' ' : name[k]);
+        if (!same) return names;
+        names += n + (names[n] != 0);
+    }
+    return NULL;
 }
 
 void dg_dataset_statistics(const dg_dataset *d, double mean[4], double std[4])

@@ -82,27 +82,29 @@ static dg_err check_output(const job *w)
     return e;
 }
 
-/* The folder of a class has the class's name. Slashes and a leading dot are replaced by '_'. */
-static dg_err name_folders(job *w)
+dg_err dg_class_folders(const char *const *class_name, int classes, const char *to, char ***folder)
 {
-    const dg_dataset *d = w->d;
-    char shown[2][300];
-    if (!d->classes || !(w->folder = calloc((size_t)d->classes, sizeof *w->folder)))
-        return d->classes ? dg_fail(DG_DEVICE, "no memory for the classes") : DG_OK;
-    for (int i = 0; i < d->classes; i++) {
-        char *name = w->folder[i] = strdup(d->class_name[i]);
+    char shown[2][300], **all = *folder = calloc((size_t)classes, sizeof **folder);
+    for (int i = 0; i < classes; i++) {
+        char *name = all ? all[i] = strdup(*class_name[i] ? class_name[i] : "_") : NULL;
         if (!name) return dg_fail(DG_DEVICE, "no memory for the classes");
         if (*name == '.') *name = '_';
         for (char *s = name; (s = strchr(s, '/'));) *s = '_';
         for (int k = 0; k < i; k++)
-            if (!strcmp(w->folder[k], name))
+            if (!strcmp(all[k], name))
                 return dg_fail(DG_DATA,
                                DG_MSG("one-folder-of-two-classes",
                                       "%s: the classes %s and %s would get the same folder; rename one of them"),
-                               w->to, dg_printable(shown[0], sizeof shown[0], d->class_name[k]),
-                               dg_printable(shown[1], sizeof shown[1], d->class_name[i]));
+                               to, dg_printable(shown[0], sizeof shown[0], class_name[k]),
+                               dg_printable(shown[1], sizeof shown[1], class_name[i]));
     }
     return DG_OK;
+}
+
+void dg_class_folders_free(char **folder, int classes)
+{
+    for (int i = 0; folder && i < classes; i++) free(folder[i]);
+    free(folder);
 }
 
 static dg_err name_folder(const job *w, bool test, int class, char path[DG_PATH_BYTES])
@@ -167,14 +169,13 @@ dg_err dg_dataset_write(const dg_dataset *d, const char *from, const char *to, i
 {
     job w = {.d = d, .to = to, .progress = progress, .context = context};
     dg_err e = check_place(from, to);
-    if (!e) e = name_folders(&w);
+    if (!e && d->classes) e = dg_class_folders((const char *const *)d->class_name, d->classes, to, &w.folder);
     snprintf(w.source, sizeof w.source, "converted by dcgan, dataset %016" PRIx64,
              dg_hash_labels(dg_dataset_fingerprint(d, threads), d));
     if (!e) e = check_output(&w);
     if (!e) e = make_folders(&w);
     if (!e) e = dg_team_each(d->count, write_one, &w);
     if (!e && progress) progress(context, d->count, d->count);
-    for (int i = 0; w.folder && i < d->classes; i++) free(w.folder[i]);
-    free(w.folder);
+    dg_class_folders_free(w.folder, d->classes);
     return e;
 }

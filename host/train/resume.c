@@ -69,20 +69,14 @@ dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bo
 static dg_err compare_classes(const dg_training *r, const char *path, const dg_checkpoint_info *info)
 {
     const dg_dataset *d = &r->data;
-    const char *name = info->classes ? info->classes : "";
-    for (int i = 0; dg_job_labelled(&r->job) && i < d->classes; i++) {
-        const size_t n = strcspn(name, "\n");
-        bool same = strlen(d->class_name[i]) == n;
-        for (size_t k = 0; k < n && same; k++)
-            same = name[k] == d->class_name[i][k] || (name[k] == ' ' && d->class_name[i][k] == '\n');
-        if (!same)
-            return dg_fail(DG_DATA,
-                           DG_MSG("class-order",
-                                  "%s: class %d is %s, but in %s it is %.*s; resume with the classes of the run"),
-                           r->o->data, i + 1, d->class_name[i], path, (int)n, name);
-        name += n + (name[n] != 0);
-    }
-    return DG_OK;
+    int i;
+    const char *other = dg_job_labelled(&r->job) ? dg_dataset_other_class(d, info->classes ? info->classes : "", &i)
+                                                 : NULL;
+    if (!other) return DG_OK;
+    return dg_fail(DG_DATA,
+                   DG_MSG("class-order",
+                          "%s: class %d is %s, but in %s it is %.*s; resume with the classes of the run"),
+                   r->o->data, i + 1, d->class_name[i], path, (int)strcspn(other, "\n"), other);
 }
 
 dg_err dg_train_resume(dg_training *r, const dg_st *st, const char *path, const dg_checkpoint_info *info)

@@ -4,17 +4,17 @@
 cd "$dir" || exit 1
 exits 0 data --synthesize shapes --classes 3 --count 108 --size 16 -q || finish
 tiny=$root/tests/tiny.cfg
-run() { exits "$@" --batch 8 --no-report --grid 3x4; }
+run() { exits "$@" --batch 8 --no-report --grid 4x3; }
 trains() { out=$1 && shift && run 0 --data shapes --model "$tiny" --conditional --out "$out" -q "$@"; }
 
 # a run of two epochs is the same with other threads and resumed; its grid has a row per class
 trains run --epochs 2 --loss rpgan --ema 0.9 --flip --class-fade 60
 trains parts/run --epochs 1 --loss rpgan --ema 0.9 --flip --class-fade 60 --threads 1
-exits 0 --resume --out parts/run --epochs 2 --threads 3 -q
+exits 0 --resume --out parts/run --epochs 2 --threads 3 -q # keeps --grid
 for f in epoch-0001.png epoch-0002.png; do same run/$f parts/run/$f; done
-config run 'conditional = yes' 'class-fade = 60' 'grid = 3x4'
+config run 'conditional = yes' 'class-fade = 60' 'grid = 4x3'
 exits 0 report run -q
-has run/report.html '<p class="note">Rows: disc, ring, square.</p>'
+has run/report.html '<p class="note">Rows: disc, ring, square, disc.</p>'
 shows 'tiny-3classes' info run/checkpoint.safetensors
 prints 'classes:' 'disc'
 exits 2 --resume --out run --class-fade 60 --epochs 3 --conditional=no
@@ -24,6 +24,11 @@ says fixed-in-run conditional
 notes 'note-fade-auto 36' --data shapes --model "$tiny" --conditional --epochs 1 --batch 8 --out auto
 says note-class-sizes '3 classes, from 36'
 config auto 'grid = 3x8' 'class-fade = 32'
+
+# with another dataset of the same classes, a new run starts from the weights
+cp -r shapes fewer && rm fewer/disc/*0.png
+exits 0 --resume --out auto --epochs 2 --data fewer -q
+shows 'tiny-3classes' info auto-2/checkpoint.safetensors
 
 # samples: of a class by name or number, of all classes with the shares of the dataset, by class
 exits 0 generate run --seeds 4-6 --class square --out square -q
@@ -62,6 +67,7 @@ END
 fact $? 'latents of a file should have the classes of the file'
 exits 0 interpolate run --read-z z.safetensors --frames 2 --out read-walk -q
 
+mkdir many && for i in $(seq 130); do mkdir many/$i && cp shapes/disc/disc-0000$((i % 9 + 1)).png many/$i; done
 # metrics of each class; 18 real images are too few
 cp -r shapes small && rm small/ring/*[13579].png
 run 0 --data shapes --model "$tiny" --epochs 1 --out plain -q
@@ -72,6 +78,17 @@ exits 0 eval run --data small -n 40 --json -q
 json_is .out '[c["count"] for c in r["by_class"]] == [18, 0, 18] and "recall" not in r["by_class"][1]'
 exits 0 eval plain --data shapes -n 40 --json -q
 json_is .out '"by_class" not in r'
+exits 0 eval run --data many -n 40 --json -q
+says eval-other-classes
+json_is .out '"by_class" not in r'
+
+# the name of a class may have a newline, which is a space in checkpoints
+mkdir odd && cp -r shapes/disc odd/-e && cp -r shapes/ring "odd/c
+d"
+run 0 --data odd --model "$tiny" --conditional --epochs 1 --out odd-run -q
+exits 0 generate odd-run --seeds 1-1 --by-class --out odd-by -q
+holds 'odd-by/-e/seed-0001.png' 'odd-by/c d/seed-0001.png'
+shows 'samples (real), by class' eval odd-run --data odd -n 36 -q
 
 # an exported generator has the classes; interpolation from class to class
 exits 0 export run --out g.safetensors -q
@@ -117,9 +134,14 @@ network bad.cfg '[model] name=bad size=16 latent=8 classes=3' \
 refuses 2 'classes-end-of-d' plan bad.cfg
 run 3 --data shapes --model dcgan-16x3-2classes --epochs 1 --out none
 says gan-class-count dcgan-16x3-2classes 3 2
-mkdir many && for i in $(seq 130); do mkdir many/$i && cp shapes/disc/disc-0000$((i % 9 + 1)).png many/$i; done
 run 2 --data many --model "$tiny" --conditional --force --epochs 1 --out none --init plain
 says init-classes G.main.1.weight
-exits 0 --data many --model "$tiny" --conditional --force --epochs 1 --out many-run -q
+mkdir two && cp -r shapes/disc shapes/ring two
+run 0 --data two --model "$tiny" --conditional --epochs 1 --out two-run -q
+run 2 --data shapes --model "$tiny" --conditional --epochs 1 --out none --init two-run
+says init-classes G.main.0.weight
+echo 'grid = 5x2' > grid.ini
+exits 0 --config grid.ini --data many --model "$tiny" --conditional --force --epochs 1 --out many-run -q
+config many-run 'grid = 5x2'
 exits 0 generate many-run --class 17,130 -n 3 --out seventeen -q
 finish
