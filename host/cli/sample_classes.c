@@ -14,7 +14,7 @@ static dg_err no_memory(void) { return dg_fail(DG_DEVICE, "out of memory for cla
 static dg_err read_names(dg_sample_classes *c)
 {
     const dg_generator *g = c->g;
-    const int classes = g->model.classes;
+    const int classes = c->classes;
     c->name = calloc((size_t)classes, sizeof *c->name);
     c->text = g->info.classes ? strdup(g->info.classes) : malloc((size_t)classes * 12);
     if (!c->name || !c->text) return no_memory();
@@ -29,9 +29,9 @@ static dg_err read_names(dg_sample_classes *c)
 
 static int find(const dg_sample_classes *c, const char *name, size_t n)
 {
-    const int classes = c->g->model.classes;
+    const int classes = c->classes;
     for (int i = 0; i < classes; i++)
-        if (strlen(c->name[i]) == n && !strncmp(c->name[i], name, n)) return i;
+        if (!strncmp(c->name[i], name, n) && !c->name[i][n]) return i;
     char *end;
     const long number = strtol(name, &end, 10);
     return n && strspn(name, "0123456789") >= n && n < 7 && end == name + n && number < classes ? (int)number : -1;
@@ -43,7 +43,7 @@ static dg_err unknown(const dg_sample_classes *c, const char *name, size_t n)
     const char *best = NULL;
     int nearest = NEAR;
     snprintf(typed, sizeof typed, "%.*s", (int)n, name);
-    const int classes = c->g->model.classes;
+    const int classes = c->classes;
     for (int i = 0; i < classes && n < NEAR; i++)
         if (strlen(c->name[i]) < NEAR) dg_name_nearer(c->name[i], typed, &best, &nearest);
     if (best) snprintf(nearer, sizeof nearer, "; did you mean %s?", best);
@@ -73,13 +73,13 @@ static dg_err choose(dg_sample_classes *c, const char *text)
 
 dg_err dg_sample_classes_open(const dg_options *o, const dg_generator *g, dg_sample_classes *out)
 {
-    *out = (dg_sample_classes){.g = g};
-    if (!g->model.classes && (o->class || o->by_class))
+    *out = (dg_sample_classes){.g = g, .classes = g->model.classes};
+    if (!out->classes && (o->class || o->by_class))
         return dg_fail(DG_USAGE,
                        DG_MSG("no-class-generator", "--%s: the generator of %s has no classes, because it was trained "
                                                     "without --conditional"),
                        o->class ? "class" : "by-class", o->operand[0]);
-    if (!g->model.classes) return DG_OK;
+    if (!out->classes) return DG_OK;
     const dg_err e = read_names(out);
     return e || !o->class ? e : choose(out, o->class);
 }
@@ -94,13 +94,13 @@ void dg_sample_classes_close(dg_sample_classes *c)
 
 int dg_sample_class(const dg_sample_classes *c, int i, uint64_t image)
 {
-    if (!c->name) return -1;
+    if (!c->classes) return -1;
     return c->n ? c->list[i % c->n] : dg_job_class_of(&c->g->job, image);
 }
 
 dg_err dg_sample_classes_all(dg_sample_classes *c, const char *to)
 {
-    const int classes = c->g->model.classes;
+    const int classes = c->classes;
     const dg_err e = dg_class_folders((const char *const *)c->name, classes, to, &c->folder);
     if (e || c->n) return e;
     free(c->list);

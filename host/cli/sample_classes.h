@@ -7,7 +7,8 @@
 
 typedef struct {
     const dg_generator *g;
-    char **name; /* names of all classes; NULL for a generator without classes */
+    int classes; /* of the generator, or 0 */
+    char **name; /* (classes) */
     char *text;
     char **folder; /* folders of all classes, after dg_sample_classes_all */
     int n, *list;  /* the chosen classes in turn; n 0: the shares of the dataset */

@@ -82,7 +82,7 @@ dg_err dg_train_settle(dg_training *r, const dg_model *model)
         dg_progress_note(r->progress,
                          DG_MSG("note-schedule-auto", "schedule-length auto: %d image%s (80%% of the run)"),
                          r->o->schedule_length, dg_s(r->o->schedule_length));
-    if (r->o->class_fade > 0 && given->class_fade < 0)
+    if (model->classes && r->o->class_fade > 0 && given->class_fade < 0)
         dg_progress_note(r->progress,
                          DG_MSG("note-fade-auto", "class-fade auto: %d images, because there are fewer than 500 "
                                                   "images per class (%d)"),

@@ -67,7 +67,8 @@ END
 fact $? 'latents of a file should have the classes of the file'
 exits 0 interpolate run --read-z z.safetensors --frames 2 --out read-walk -q
 
-mkdir many && for i in $(seq 130); do mkdir many/$i && cp shapes/disc/disc-0000$((i % 9 + 1)).png many/$i; done
+mkdir many
+for i in $(seq 130); do mkdir "many/$i" && cp "shapes/disc/disc-0000$((i % 9 + 1)).png" "many/$i"; done
 # metrics of each class; 18 real images are too few
 cp -r shapes small && rm small/ring/*[13579].png
 run 0 --data shapes --model "$tiny" --epochs 1 --out plain -q
