@@ -25,8 +25,6 @@ static dg_err check_model(const dg_model *m)
             last, m->where,
             "is the last layer: needs norm = none or spectral, act = none, and an op other than dropout");
     if (is.C < 2) return dg_layer_fail(last, m->where, "has one logit; a classifier needs at least two");
-    if (m->classes && m->classes != is.C)
-        return dg_layer_fail(last, m->where, "has %d logits, but [model] classes = %d", is.C, m->classes);
     const size_t values = (size_t)m->size * (size_t)m->size * (size_t)m->channels;
     if (m->input == DG_INPUT_ZCA && values > DG_WHITENED_MOST)
         return dg_fail(DG_USAGE, DG_MSG("zca-size", "%s: input = zca: images are too large (%zu values, at most %d)"),

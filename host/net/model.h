@@ -75,7 +75,7 @@ typedef enum {
 typedef struct {
     char name[64], where[256];
     int size, channels, latent;
-    int classes; /* of a conditional GAN (docs/model-files.md), or 0. For a classifier, 0 or its number of logits. */
+    int classes; /* of a conditional GAN (docs/model-files.md), or 0 */
     dg_input input;
     double epsilon;
     dg_model_value train[DG_TRAIN_MAX];

@@ -297,6 +297,17 @@ static bool forks(const dg_net *n)
     return most > 1;
 }
 
+/* The key classes of a classifier repeats its number of logits. Later, only conditional GANs have m->classes. */
+static dg_err check_classes(dg_model *m)
+{
+    const dg_layer *last = &m->net[0].layer[m->net[0].layers - 1];
+    if (strcmp(m->net[0].name, "C") != 0 || !m->classes) return DG_OK;
+    if (m->classes != last->out.C)
+        return dg_layer_fail(last, m->where, "has %d logits, but [model] classes = %d", last->out.C, m->classes);
+    m->classes = 0;
+    return DG_OK;
+}
+
 dg_err dg_model_layers(dg_model_text *t)
 {
     dg_model *m = t->m;
@@ -312,5 +323,5 @@ dg_err dg_model_layers(dg_model_text *t)
         memmove(&m->net[to + 1], &m->net[to], (size_t)(net - to) * sizeof generator);
         m->net[to++] = generator;
     }
-    return e;
+    return e ? e : check_classes(m);
 }

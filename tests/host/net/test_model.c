@@ -133,8 +133,6 @@ static void check_no_norm(const char *name)
     DG_CHECK(m.net[DG_G].layer[m.net[DG_G].layers - 1].act == DG_ACT_NONE && !dg_net_check_tangent(&m, DG_D));
 }
 
-/* Compares models dcgan-SIZExCHANNELS with built-in models of the same shape, layer by layer. Every permitted size
- * must have a model. */
 /* A conditional GAN has one input of G and one logit of D per class. From 129 classes on, G has an embedding. */
 static void check_classes(const char *name, int classes)
 {
@@ -147,6 +145,16 @@ static void check_classes(const char *name, int classes)
         DG_CHECK(first[0].out.C == m.latent + 32 && first[1].in.C == m.latent + 32 && first[1].input == 0);
 }
 
+/* The key classes of a classifier is only compared with its number of logits. */
+static void test_classifier(void)
+{
+#define CLASSIFIER(n) "[model]\nname = c\nsize = 8\nclasses = " #n "\n[C.1]\nop = dense\nfilters = 3\n"
+    DG_CHECK(!dg_model_parse(CLASSIFIER(3), "c", &m) && !m.classes);
+    DG_REFUSED(dg_model_parse(CLASSIFIER(4), "c", &m), DG_USAGE, "has 3 logits, but [model] classes = 4");
+}
+
+/* Compares models dcgan-SIZExCHANNELS with built-in models of the same shape, layer by layer. Every permitted size
+ * must have a model. */
 static void test_shapes(void)
 {
     static const struct {
@@ -361,6 +369,7 @@ int main(void)
     DG_REFUSED(dg_model_read("no/such.cfg", &m), DG_USAGE, "No such file");
     DG_CHECK(dg_model_read("models", &m) == DG_USAGE);
     test_shapes();
+    test_classifier();
     test_too_much();
     return dg_test_report();
 }
