@@ -47,7 +47,7 @@ dg_err dg_training_images(const dg_options *o, dg_model *model, int least, dg_da
     d.context = dg_progress_open(o->quiet || o->dry_run);
     d.stop = &dg_stop_signal;
     dg_err e = dg_dataset_load(&d, out);
-    if (!e && d.hash_labels) e = dg_follow_classes(o, out, !o->resume, model);
+    if (!e && d.hash_labels) e = dg_follow_classes(o, out, !o->resume || o->conditional, model);
     if (e) dg_dataset_free(out);
     dg_progress_close(d.context);
     return e;

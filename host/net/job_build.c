@@ -57,6 +57,11 @@ dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o,
     job->recipe = o->recipe;
     dg_err e = o->recipe ? DG_OK : dg_recipe_for(model, &job->recipe);
     if (!e) e = job->recipe->check(model, o);
+    if (!e && o->class_fade > 0 && !model->classes)
+        e = dg_fail(DG_USAGE,
+                    DG_MSG("fade-without-classes", "{class-fade}: for conditional GANs only, but model %s has "
+                                                   "no classes; add {conditional}, or leave out {class-fade}"),
+                    model->name);
     if (!e && dg_is_penalised(o)) e = with_penalty(job);
     if (e) {
         dg_job_free(job);

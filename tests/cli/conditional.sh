@@ -12,6 +12,7 @@ trains run --epochs 2 --loss rpgan --ema 0.9 --flip --class-fade 60
 trains parts/run --epochs 1 --loss rpgan --ema 0.9 --flip --class-fade 60 --threads 1
 exits 0 --resume --out parts/run --epochs 2 --threads 3 -q # keeps --grid
 for f in epoch-0001.png epoch-0002.png; do same run/$f parts/run/$f; done
+shows 'tiny-3classes' --resume --out run --epochs 3 --dry-run
 config run 'conditional = yes' 'class-fade = 60' 'grid = 4x3'
 exits 0 report run -q
 has run/report.html '<p class="note">Rows: disc, ring, square, disc.</p>'
@@ -127,6 +128,8 @@ says small-class ring 18
 run 0 --data small --model "$tiny" --conditional --epochs 1 --out forced --force -q
 run 3 --resume --out run --epochs 3 --data single --allow-data-change
 says no-labels disc
+run 2 --data shapes --model "$tiny" --class-fade 9 --epochs 1 --out none
+says fade-without-classes tiny
 run 2 --data shapes --model cnn-mnist --conditional --epochs 1 --out none
 says conditional-for-gans cnn-mnist
 network bad.cfg '[model] name=bad size=16 latent=8 classes=3' \
