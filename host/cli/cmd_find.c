@@ -65,8 +65,8 @@ static dg_err choose(job *j, int first, int count)
     dg_image_list *l = &j->images;
     const int all = l->count - first;
     if (!count || count >= all) return DG_OK;
-    int32_t *order = malloc((size_t)all * sizeof *order);
-    bool *chosen = calloc((size_t)all, sizeof *chosen);
+    int32_t *order = calloc((size_t)all + 1, sizeof *order);
+    bool *chosen = calloc((size_t)all + 1, sizeof *chosen);
     if (order && chosen) dg_permutation_of(order, all, j->o.seed, dg_subsequence(DG_STREAM_JUDGE, 0));
     for (int i = 0; i < count && order && chosen; i++) chosen[order[i]] = true;
     for (int i = 0, kept = first; i < all && order && chosen; i++)
@@ -156,12 +156,13 @@ static dg_err write_grid(const job *j)
     const int n = j->images.count < GRID_MOST ? j->images.count : GRID_MOST,
               columns = n < GRID_COLUMNS ? n : GRID_COLUMNS, rows = 2 * ((n + columns - 1) / columns);
     const size_t image = j->images.image;
-    uint8_t *cells = calloc((size_t)(rows * columns), image);
+    uint8_t *cells = calloc((size_t)rows * (size_t)columns, image);
     if (!cells) return dg_fail(DG_DEVICE, "out of memory for the grid");
     for (int i = 0; i < n; i++) {
-        const size_t cell = (size_t)(2 * (i / columns) * columns + i % columns), from = (size_t)i * image;
-        memcpy(cells + cell * image, j->images.pixels + from, image);
-        memcpy(cells + (cell + (size_t)columns) * image, j->found + from, image);
+        const int cell = 2 * (i / columns) * columns + i % columns;
+        const size_t from = (size_t)i * image;
+        memcpy(cells + (size_t)cell * image, j->images.pixels + from, image);
+        memcpy(cells + ((size_t)cell + (size_t)columns) * image, j->found + from, image);
     }
     char path[PATH_SIZE];
     dg_image im;

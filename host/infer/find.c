@@ -152,7 +152,10 @@ static dg_err put_features(dg_find *f, const uint8_t *pixels, int n)
 static double squares_between(const uint8_t *a, const uint8_t *b, size_t n)
 {
     int64_t sum = 0;
-    for (size_t i = 0; i < n; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
+    for (size_t i = 0; i < n; i++) {
+        const int64_t difference = a[i] - b[i];
+        sum += difference * difference;
+    }
     return (double)sum;
 }
 

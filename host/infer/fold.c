@@ -49,8 +49,9 @@ static dg_err fold_norm(dg_job *job, int net, const dg_layer *l, const dg_job_te
     const size_t C = (size_t)l->filters, n = dg_job_tensor_count(t);
     const bool transposed = l->kind == &dg_layer_conv_transpose;
     const size_t inner = (size_t)t->dim[2] * (size_t)t->dim[3] * (transposed ? 1 : (size_t)t->dim[1]);
-    double *room = malloc(4 * C * sizeof *room), *gamma = room, *beta = room + C, *mean = beta + C, *var = mean + C;
+    double *const room = calloc(4 * C, sizeof *room);
     if (!room) return dg_fail(DG_DEVICE, "%s: out of memory", l->name);
+    double *const gamma = room, *const beta = room + C, *const mean = beta + C, *const var = mean + C;
     dg_err e = read_vector(job, net, l, true, "weight", gamma);
     if (!e) e = read_vector(job, net, l, true, "bias", beta);
     if (!e) e = read_vector(job, net, l, true, "running_mean", mean);

@@ -52,7 +52,7 @@ dg_err dg_generator_load(dg_generator *g, const dg_st *st, const char *path)
     return e ? e : name_origin(g);
 }
 
-static dg_err open(const dg_device *d, const char *path, bool all_nets, dg_generator **out)
+static dg_err open_with(const dg_device *d, const char *path, bool all_nets, dg_generator **out)
 {
     dg_generator *g = *out = calloc(1, sizeof *g);
     if (!g) return dg_fail(DG_DEVICE, "out of memory");
@@ -65,11 +65,14 @@ static dg_err open(const dg_device *d, const char *path, bool all_nets, dg_gener
     return e;
 }
 
-dg_err dg_generator_open(const dg_device *d, const char *path, dg_generator **out) { return open(d, path, false, out); }
+dg_err dg_generator_open(const dg_device *d, const char *path, dg_generator **out)
+{
+    return open_with(d, path, false, out);
+}
 
 dg_err dg_generator_open_all(const dg_device *d, const char *path, dg_generator **out)
 {
-    return open(d, path, true, out);
+    return open_with(d, path, true, out);
 }
 
 void dg_generator_z(const dg_generator *g, float *z, uint64_t first, int n)
@@ -81,7 +84,7 @@ void dg_generator_z(const dg_generator *g, float *z, uint64_t first, int n)
 void dg_generator_input(const dg_generator *g, float *in, const float *z, int class)
 {
     memcpy(in, z, (size_t)g->latent * sizeof *in);
-    for (int i = g->latent; i < g->inputs; i++) in[i] = i - g->latent == class;
+    for (int i = g->latent; i < g->inputs; i++) in[i] = i - g->latent == class ? 1.0F : 0;
 }
 
 dg_err dg_generator_make(dg_generator *g, const float *in, int n, uint8_t *pixels, const char *what, uint64_t first)

@@ -143,7 +143,7 @@ static dg_err read_product(reader *r, value *out)
     dg_err e = read_factor(r, out);
     while (!e && (next(r) == '*' || *r->at == '/')) {
         const char *at = r->at++;
-        value right;
+        value right = {0};
         e = read_factor(r, &right);
         if (!e) e = *at == '*' ? multiply(r, at, out, &right) : divide(r, at, out, &right);
     }
@@ -156,7 +156,7 @@ static dg_err read_sum(reader *r, value *out)
     dg_err e = read_product(r, out);
     while (!e && (next(r) == '+' || *r->at == '-')) {
         const char *at = r->at++;
-        value right;
+        value right = {0};
         e = read_product(r, &right);
         if (!e) e = add(r, at, out, &right, *at == '+' ? 1 : -1);
     }
@@ -173,7 +173,7 @@ static int summands(const dg_z_sum *s)
 dg_err dg_z_parse(const char *text, dg_z_sum *out)
 {
     reader r = {text, text, 0};
-    value all;
+    value all = {0};
     const dg_err e = read_sum(&r, &all);
     if (e) return e;
     if (next(&r)) return wrong(&r, r.at, "expected + - * / or the end");

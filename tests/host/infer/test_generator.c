@@ -16,13 +16,13 @@ static void images(dg_generator *g)
     uint8_t all[IMAGES][BYTES], one[BYTES];
     float in[IMAGES * 6], later[6];
     DG_CHECK(g->inputs == 6);
-    dg_generator_inputs(g, in, 0, IMAGES);
-    dg_generator_inputs(g, later, 4, 1);
+    dg_generator_z(g, in, 0, IMAGES);
+    dg_generator_z(g, later, 4, 1);
     DG_CHECK(!memcmp(in + 4 * 6, later, sizeof later) && memcmp(in, later, sizeof later) != 0);
 
-    DG_WORKS(dg_generator_images(g, 0, IMAGES, all[0], "seed"));
+    DG_WORKS(dg_generator_images(g, 0, IMAGES, -1, all[0], "seed"));
     for (int i = 0; i < IMAGES; i++) {
-        DG_CHECK(!dg_generator_images(g, (uint64_t)i, 1, one, "seed") && !memcmp(one, all[i], BYTES));
+        DG_CHECK(!dg_generator_images(g, (uint64_t)i, 1, -1, one, "seed") && !memcmp(one, all[i], BYTES));
         DG_CHECK(!dg_generator_make(g, in + 6 * i, 1, one, "frame", 0) && !memcmp(one, all[i], BYTES));
         DG_CHECK(!i || memcmp(all[i], all[i - 1], BYTES) != 0);
     }
