@@ -51,6 +51,7 @@ static dg_err build(checkpoint *c)
                               .optimizer = k == DG_OPTIMIZERS ? DG_ADAM : k,
                               .input = c->info.input};
     dg_err e = dg_job_build(&c->job, &c->model, &o, c->backend);
+    if (!e && c->info.class_images) e = dg_job_set_classes(&c->job, c->info.class_images);
     if (!e && c->job.arena.bytes > MOST_BYTES) e = DG_FAILED; /* too slow for a fuzz target */
     uint8_t *pixels = NULL, *records = NULL;
     const size_t image = (size_t)c->model.size * (size_t)c->model.size * (size_t)c->model.channels;
@@ -76,6 +77,8 @@ static void images(checkpoint *c)
     uint8_t *pixels = malloc(values);
     double *x = malloc(values * sizeof *x);
     for (int i = 0; i < 2 * inputs; i++) in[i] = (float)(i % 5 - 2) / 2;
+    for (uint64_t i = 0; i < 9 && c->job.class_images; i++)
+        FUZZ_HOLDS(c->job.class_images[dg_job_class_of(&c->job, i)] > 0);
     FUZZ_HOLDS(dg_job_generate(&c->job, in, 2, pixels, x) == DG_OK);
     for (size_t i = 0; i < values; i++) FUZZ_HOLDS(isnan(x[i]) || (x[i] >= -1 && x[i] <= 1));
     free(in);
