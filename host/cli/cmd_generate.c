@@ -122,8 +122,7 @@ static void report(const job *j)
 /* Choose the first directory of generated/, generated-2/, ... that has no samples of another checkpoint. */
 static dg_err choose_directory(job *j)
 {
-    static const char *const all[] = {DG_MADE_FOLDERS, "seed-*.png", "latent-*.png", "grid.png", NULL};
-    const char *const *const names = all + !j->o->by_class;
+    static const char *const names[] = {DG_MADE_FOLDERS, "seed-*.png", "latent-*.png", "grid.png", NULL};
     enum { MOST = 10000 };
     for (int n = 1;; n++) {
         char name[40] = "generated";

@@ -37,8 +37,7 @@ bool dg_made_image(const void *head, size_t bytes);
 
 /* Check that each file in dir is a PNG with the text (key, value). Each name must match one of the fnmatch patterns
  * `names` (NULL-terminated). If names[0] is DG_MADE_FOLDERS, dir may have folders of such files. Hidden files are
- * ignored. Returns DG_USAGE if dir has another file, and DG_OK if dir is
- * missing. */
+ * ignored. Returns DG_USAGE if dir has another file, and DG_OK if dir is missing. */
 dg_err dg_only_ours(const char *dir, const char *const *names, const char *key, const char *value);
 
 /* Returns DG_USAGE with the message of dg_only_ours for the file `name`. */

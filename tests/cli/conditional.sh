@@ -47,6 +47,7 @@ same turns/seed-0004.png by/disc/seed-0004.png
 same turns/seed-0005.png by/square/seed-0005.png
 same turns/seed-0006.png by/disc/seed-0006.png
 shows 'size: 784 x 784' info by/grid.png
+exits 0 generate run --seeds 4-6 --out by -q # next to the folders
 exits 0 generate run --seeds 0-29 --out all -q
 exits 0 generate run --seeds 0-29 --by-class --out every -q
 for class in disc ring square; do
