@@ -36,10 +36,11 @@ done
 
 refuses 4 'no-checkpoint-yet young' eval young --data cats
 
-# other kinds of files are named
+# other kinds of files are named; import reads files of torch.save
 names() # names FILE FORMAT [KEY]
 {
     for c in 'generate --out x' 'interpolate --out x' 'export --out x' 'import --out x' '--out . --resume'; do
+        case $c${3-} in import*torch-file) exits 4 import --out x "$1" && continue ;; esac
         # shellcheck disable=SC2086 # words
         exits 4 $c "$1"
         says "${3:-not-safetensors}" "$1: " "$2"
