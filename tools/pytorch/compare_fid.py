@@ -4,13 +4,15 @@
     tools/pytorch/compare_fid.py weights OUT.pth IMAGES [--legacy] [--seed N]
     tools/pytorch/compare_fid.py golden OUT.safetensors IMAGES [--weights F.pth] [--count N] [--size N]
     tools/pytorch/compare_fid.py fid F.pth A B [--clean] [--moments A.npz]
+    tools/pytorch/compare_fid.py moments A.npz B.npz
 
 `weights` writes random weights in the layout of pt_inception-2015-12-05-6726825d.pth, which cannot be downloaded
 everywhere. The statistics of batch norm are those of the images, so that the features vary as those of trained weights
 do. `golden` writes weights, images, their features with both ways of resizing, and small resized images; without
 --weights, the network has a 32nd of the channels, as tests/golden/inception.safetensors. The test reads such a file:
 DG_TEST_INCEPTION=FILE build/tests/test_inception. `fid` prints the FID and the KID of two folders, computed by the code
-of pytorch-fid and clean-fid, and writes the moments of A.
+of pytorch-fid and clean-fid, and writes the moments of A. `moments` reads two files by pytorch-fid's code and prints
+their largest differences.
 
 Needs torch, torchvision, scipy, numpy, Pillow, safetensors, pytorch-fid 0.3.0 and, for --clean and `golden`,
 clean-fid 0.1.35.
@@ -148,6 +150,12 @@ def do_fid(o):
         np.savez_compressed(o.moments, mu=moments[0][0], sigma=moments[0][1])
 
 
+def do_moments(o):
+    a, b = (fid_score.compute_statistics_of_path(path, None, 0, 2048, 'cpu') for path in (o.a, o.b))
+    for name, x, y in ('mu', a[0], b[0]), ('sigma', a[1], b[1]):
+        print(f'{name} {x.shape}: largest difference {abs(x - y).max():.3g}, largest value {abs(x).max():.3g}')
+
+
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 commands = parser.add_subparsers(required=True)
 p = commands.add_parser('weights')
@@ -171,5 +179,9 @@ p.add_argument('a')
 p.add_argument('b')
 p.add_argument('--clean', action='store_true')
 p.add_argument('--moments')
+p = commands.add_parser('moments')
+p.set_defaults(run=do_moments)
+p.add_argument('a')
+p.add_argument('b')
 options = parser.parse_args()
 options.run(options)
