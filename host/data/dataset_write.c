@@ -30,7 +30,7 @@ static char *existing(const char *to)
     while (path && !(real = realpath(path, NULL)) && errno == ENOENT && end > path) {
         while (end > path && *--end != '/') {}
         if (end > path) *end = 0;
-        else strcpy(path, *to == '/' ? "/" : ".");
+        else snprintf(path, 2, "%s", *to == '/' ? "/" : ".");
     }
     free(path);
     return real;
@@ -113,7 +113,7 @@ static dg_err name_folder(const job *w, bool test, int class, char path[DG_PATH_
     const char *part = d->train == d->count ? ""
                        : test               ? "/test"
                                             : "/train",
-               *name = class < 0 ? NULL : w->folder[class];
+               *name = class < 0 || !w->folder ? NULL : w->folder[class];
     const int n = snprintf(path, DG_PATH_BYTES, "%s%s%s%s", w->to, part, name ? "/" : "", name ? name : "");
     return n < DG_PATH_BYTES - 32 ? DG_OK : dg_fail(DG_USAGE, "%s: the path is too long", w->to);
 }

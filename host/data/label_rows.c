@@ -109,7 +109,7 @@ static dg_err read_field(reader *r, char **out, char *end)
 
 static dg_err read_row(reader *r, dg_label_rows *out)
 {
-    char *field[2], *more, end = 0;
+    char *field[2] = {NULL, NULL}, *more, end = 0;
     int n = 0;
     const int line = r->line;
     do {

@@ -121,7 +121,7 @@ dg_err dg_kid_of(const double *x, int n, const double *y, int m, int d, uint64_t
 {
     const int half = (n < m ? n : m) / 2, size = half < DG_KID_SUBSET ? half : DG_KID_SUBSET;
     set a = {.point = x, .n = n, .d = d, .subsets = DG_KID_SUBSETS, .size = size}, b = a;
-    double value[DG_KID_SUBSETS];
+    double value[DG_KID_SUBSETS] = {0};
     b.point = y;
     b.n = m;
     dg_err e = draw(&a, 0, seed) && draw(&b, 1, seed) ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d points", n);

@@ -141,9 +141,9 @@ dg_err dg_job_set_classes(dg_job *job, const int *images);
  * the dataset. */
 int dg_job_class_of(const dg_job *job, uint64_t image);
 
-/* Draw the inputs (dg_job_inputs) of sample number `image`. The class of a conditional GAN is `class`; -1: that of
+/* Draw the inputs (dg_job_inputs) of sample number `image`. The class of a conditional GAN is class_index; -1: that of
  * dg_job_class_of. */
-void dg_job_sample(const dg_job *job, float *in, uint64_t seed, uint64_t image, int class);
+void dg_job_sample(const dg_job *job, float *in, uint64_t seed, uint64_t image, int class_index);
 
 const dg_plan *dg_job_plan(const dg_job *job, const char *name);
 void *dg_job_memory(const dg_job *job, int row);

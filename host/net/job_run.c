@@ -117,12 +117,12 @@ int dg_job_class_of(const dg_job *job, uint64_t image)
     return c;
 }
 
-void dg_job_sample(const dg_job *job, float *in, uint64_t seed, uint64_t image, int class)
+void dg_job_sample(const dg_job *job, float *in, uint64_t seed, uint64_t image, int class_index)
 {
     const int latent = job->model.latent, classes = job->model.classes;
     job->recipe->sample(in, latent, seed, image);
     memset(in + latent, 0, (size_t)classes * sizeof *in);
-    if (classes) in[latent + (class < 0 ? dg_job_class_of(job, image) : class)] = 1;
+    if (classes) in[latent + (class_index < 0 ? dg_job_class_of(job, image) : class_index)] = 1;
 }
 
 dg_err dg_job_put_values(dg_job *job, int row, size_t first, const double *in, size_t count)

@@ -41,7 +41,7 @@ static bool may_have(int judged)
 
 int dg_log_judged(const char *text, const dg_recipe *r)
 {
-    char line[DG_LOG_LINE];
+    char line[DG_LOG_LINE] = "";
     int judged = DG_LOGGED;
     while (judged >= 0 && (!may_have(judged) || strncmp(text, line, (size_t)dg_log_header_judged(line, r, judged))))
         judged--;

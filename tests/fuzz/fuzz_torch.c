@@ -26,4 +26,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     dg_torch_free(t);
     return 0;
 }
-
