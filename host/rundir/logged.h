@@ -18,12 +18,12 @@
     X(UNKNOWN, "frechet_inception", "Frechet distance, unknown Inception weights", .higher = false)
 #define DG_LOGGED_KID_INCEPTION(X) X(KID_INCEPTION, "kid_inception", "KID, Inception network", .higher = false)
 
-#define DG_LOGGED_MEASURES(X)                                                                         \
-    DG_LOGGED_SWD(X)                                                                                  \
-    DG_LOGGED_FRECHET(X)                                                                              \
-    DG_LOGGED_RECALL(X)                                                                               \
-    DG_LOGGED_COVERAGE(X) DG_LOGGED_NEAREST(X) DG_LOGGED_KID(X) DG_LOGGED_FID(X) DG_LOGGED_UNKNOWN(X) \
-        DG_LOGGED_KID_INCEPTION(X)
+#define DG_LOGGED_MEASURES(X) \
+    DG_LOGGED_SWD(X)          \
+    DG_LOGGED_FRECHET(X)      \
+    DG_LOGGED_RECALL(X)       \
+    DG_LOGGED_COVERAGE(X)     \
+    DG_LOGGED_NEAREST(X) DG_LOGGED_KID(X) DG_LOGGED_FID(X) DG_LOGGED_UNKNOWN(X) DG_LOGGED_KID_INCEPTION(X)
 
 #define X(id, ...) DG_LOG_##id,
 enum { DG_LOGGED_MEASURES(X) DG_LOGGED };
