@@ -94,7 +94,7 @@ static void join_class(graph *g, char value[DG_ONNX_NAME])
         {.name = "class.values", .type = DG_F32, .rank = 1, .dim = {2}, .data = values, .bytes = sizeof values}};
     char class[DG_ONNX_NAME] = "class";
     g->classes = g->m->classes;
-    g->onnx.class = (dg_onnx_value){.name = "class", .whole = true};
+    g->onnx.label = (dg_onnx_value){.name = "class", .whole = true};
     dg_onnx_node *n = step(g, class, "OneHot", "one_hot");
     for (int i = 0; i < 2; i++) {
         g->weight[g->weights++] = given[i];

@@ -154,7 +154,7 @@ static dg_err choose_latents(job *j)
     const bool by_class = j->classes.n > 1;
     if (by_class && (o->direction_first || o->walks > 1))
         return dg_fail(DG_USAGE, DG_MSG("class-walk", "--class %s: several classes cannot be combined with --%s"),
-                       o->class, o->direction_first ? "direction" : "walks");
+                       o->class_names, o->direction_first ? "direction" : "walks");
     if (j->latents.count < 2 && !by_class)
         return dg_fail(DG_USAGE, DG_MSG("one-latent", "%s: an interpolation of one class needs at least two latents"),
                        o->read_z ? o->read_z : "--seeds");

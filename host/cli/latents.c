@@ -17,8 +17,9 @@ dg_err dg_latents_open(const dg_options *o, const dg_generator *g, int seeds, dg
     l->first = 0;
     if (o->read_z) {
         e = dg_z_read(o->read_z, g->latent, &l->z, &l->count);
-        return e || !g->model.classes || o->class ? e
-                                                  : dg_z_read_classes(o->read_z, l->count, g->model.classes, &l->class);
+        return e || !g->model.classes || o->class_names
+                   ? e
+                   : dg_z_read_classes(o->read_z, l->count, g->model.classes, &l->class);
     }
     dg_z_sum sum;
     l->count = 1;

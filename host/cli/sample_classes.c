@@ -74,14 +74,14 @@ static dg_err choose(dg_sample_classes *c, const char *text)
 dg_err dg_sample_classes_open(const dg_options *o, const dg_generator *g, dg_sample_classes *out)
 {
     *out = (dg_sample_classes){.g = g, .classes = g->model.classes};
-    if (!out->classes && (o->class || o->by_class))
+    if (!out->classes && (o->class_names || o->by_class))
         return dg_fail(DG_USAGE,
                        DG_MSG("no-class-generator", "--%s: the generator of %s has no classes, because it was trained "
                                                     "without --conditional"),
-                       o->class ? "class" : "by-class", o->operand[0]);
+                       o->class_names ? "class" : "by-class", o->operand[0]);
     if (!out->classes) return DG_OK;
     const dg_err e = read_names(out);
-    return e || !o->class ? e : choose(out, o->class);
+    return e || !o->class_names ? e : choose(out, o->class_names);
 }
 
 void dg_sample_classes_close(dg_sample_classes *c)

@@ -103,10 +103,10 @@ dg_err dg_dataset_check_classes(const dg_dataset *d, const char *dir, const char
                    dir, d->classes, d->class_name[0], d->class_name[d->classes - 1], model, classes, d->classes);
 }
 
-const char *dg_dataset_other_class(const dg_dataset *d, const char *names, int *class)
+const char *dg_dataset_other_class(const dg_dataset *d, const char *names, int *which)
 {
-    for (*class = 0; *class < d->classes; ++*class) {
-        const char *name = d->class_name[*class];
+    for (*which = 0; *which < d->classes; ++*which) {
+        const char *name = d->class_name[*which];
         const size_t n = strcspn(names, "\n");
         bool same = strlen(name) == n;
         for (size_t k = 0; k < n && same; k++) same = names[k] == (name[k] == '\n' ? ' ' : name[k]);

@@ -94,8 +94,8 @@ double dg_test_share(const char *test);
 const char *dg_dataset_unclassified(const dg_dataset *d);
 dg_err dg_dataset_check_classes(const dg_dataset *d, const char *dir, const char *model, int classes);
 /* Find the first class that has another name in `names`, the text of a checkpoint with one class per line, in which
- * spaces replace newlines of names. Returns its line and sets *class, or returns NULL. */
-const char *dg_dataset_other_class(const dg_dataset *d, const char *names, int *class);
+ * spaces replace newlines of names. Returns its line and sets *which, or returns NULL. */
+const char *dg_dataset_other_class(const dg_dataset *d, const char *names, int *which);
 /* Name a folder for each class: by the class, with '_' instead of slashes and of a leading dot. Returns DG_DATA if two
  * classes get the same folder; the message begins with `to`. Free *folder with dg_class_folders_free even after errors.
  */

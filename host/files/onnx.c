@@ -98,7 +98,7 @@ static dg_err write_pieces(const dg_onnx *o, const char *path, const dg_st_tenso
             dg_pb_text(b, GRAPH_NAME, o->name);
             for (int k = 0; k < o->nodes; k++) put_node(b, &o->node[k]);
             put_value(b, GRAPH_IN, &o->in);
-            if (*o->class.name) put_value(b, GRAPH_IN, &o->class);
+            if (*o->label.name) put_value(b, GRAPH_IN, &o->label);
             put_value(b, GRAPH_OUT, &o->out);
         }
         if (i < weights) put_weight(b, &weight[i]);

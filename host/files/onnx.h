@@ -32,7 +32,7 @@ typedef struct {
 
 typedef struct {
     char name[80];
-    dg_onnx_value in, out, class; /* class: second input, of a conditional generator; no name: none */
+    dg_onnx_value in, out, label; /* label: second input, of a conditional generator; no name: none */
     dg_onnx_node *node;
     int nodes;
     bool no_memory;

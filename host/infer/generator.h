@@ -30,13 +30,13 @@ void dg_generator_close(dg_generator *g);
 void dg_generator_z(const dg_generator *g, float *z, uint64_t first, int n);
 
 /* Write an input (inputs): a latent vector and, for a conditional generator, a one-hot class. */
-void dg_generator_input(const dg_generator *g, float *in, const float *z, int class);
+void dg_generator_input(const dg_generator *g, float *in, const float *z, int class_index);
 
 /* Generate n <= DG_GENERATOR_CHUNK images from inputs (n, inputs). Returns DG_NUMBERS if an image has NaN or infinity.
  * The error message names the image by `what` ("seed" or "frame") and number. The first image has the number `first`.
  */
 dg_err dg_generator_make(dg_generator *g, const float *in, int n, uint8_t *pixels, const char *what, uint64_t first);
 
-/* Generate the images with the numbers first ... first + n - 1, of class `class`. -1: the classes of dg_job_class_of.
+/* Generate the images with the numbers first ... first + n - 1 of a class. class_index -1: those of dg_job_class_of.
  */
-dg_err dg_generator_images(dg_generator *g, uint64_t first, int n, int class, uint8_t *pixels, const char *what);
+dg_err dg_generator_images(dg_generator *g, uint64_t first, int n, int class_index, uint8_t *pixels, const char *what);

@@ -64,8 +64,8 @@ typedef struct {
     double factor[DG_SCHEDULE_MAX];
     uint64_t seed;
     bool conditional, by_class;
-    char *class;    /* class names for samples, or NULL */
-    int class_fade; /* in images; a conditional run replaces -1 (auto) by a value */
+    char *class_names; /* class names for samples, or NULL */
+    int class_fade;    /* in images; a conditional run replaces -1 (auto) by a value */
     bool drop_last, resume, quiet, allow_data_change;
     int dry_run; /* 0: train */
     int from_epoch;

@@ -169,7 +169,7 @@ static dg_err finish_interpolate(dg_options *o)
         o->seed_last = o->direction_first ? 1 : 5;
     }
     uint64_t n = o->seed_last - o->seed_first + 1;
-    if (n < 2 && !o->direction_first && !o->class)
+    if (n < 2 && !o->direction_first && !o->class_names)
         return dg_fail(DG_USAGE, "--seeds: an interpolation needs at least two, for example 1-5");
     if (n > 1000) return dg_fail(DG_USAGE, "--seeds: too many for an interpolation; at most 1000");
     return DG_OK;

@@ -308,7 +308,7 @@ const dg_option dg_option_table[] = {
     {"seeds", 0, "A-B", DG_OPT_SEEDS, AT(seed_first), 0, 9007199254740991.0, NULL, NULL, SAMPLES, G | I, 0,
      "range of seeds, one image per seed",
      "By default, the command generate starts at seed 0, and the command interpolate uses the seeds 1-5."},
-    {"class", 0, "NAME,...", DG_OPT_TEXT, AT(class), NO_RANGE, NULL, NULL, SAMPLES, G | I, ARGV,
+    {"class", 0, "NAME,...", DG_OPT_TEXT, AT(class_names), NO_RANGE, NULL, NULL, SAMPLES, G | I, ARGV,
      "class of the samples of a conditional GAN; all = as in the dataset",
      "NAME is the name of a class, or its number from 0 on. With several classes, the samples have these classes in "
      "turn. "
