@@ -98,12 +98,21 @@ static void shapes_of(dg_backend *b, dg_op_kind kind)
         return;
     }
     for (const int *d : maps) {
-        const shape_value values[] = {{"N", d[0]}, {"H", d[1]},      {"W", d[2]},
-                                      {"C", d[3]}, {"groups", d[4]}, {"K", 3},
-                                      {"S", 2},    {"P", 1},         {"each", d[1] * d[2] * d[3]},
-                                      {">", d[3]}};
+        const shape_value values[] = {{"N", d[0]},
+                                      {"H", d[1]},
+                                      {"W", d[2]},
+                                      {"C", d[3]},
+                                      {"groups", d[4]},
+                                      {"K", 3},
+                                      {"S", 2},
+                                      {"P", 1},
+                                      {"each", d[1] * d[2] * d[3]},
+                                      {">", d[3]},
+                                      {"width", d[3] + 2},
+                                      {"latent", d[3]},
+                                      {"labels", d[0]}};
         if (dev_small() && d[0] * d[1] * d[2] * d[3] >= 1100) continue;
-        if (shape_set(&op, kind, values, 10)) continue;
+        if (shape_set(&op, kind, values, 13)) continue;
         every_choice(b, op);
     }
 }
