@@ -118,7 +118,7 @@ dg_err dg_team_each(int n, dg_err (*work)(void *context, int i), void *context)
         stop = failed;
         const dg_err e = i > stop ? DG_OK : work(context, i);
         if (!e) continue;
-#pragma omp critical(dg_team_error)
+#pragma omp critical
         if (i < failed) {
 #pragma omp atomic write
             failed = i;
