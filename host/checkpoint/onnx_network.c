@@ -144,7 +144,7 @@ static dg_onnx_value value_of(const char *name, dg_shape s, bool flat)
 static void build(graph *g, const dg_input_data *input)
 {
     const dg_net *n = &g->m->net[g->net];
-    const int layers = n->layers - (n->layer[n->layers - 1].kind == &dg_layer_pick);
+    const int layers = dg_layers_before_pick(n);
     const dg_layer *last = &n->layer[layers - 1];
     const bool picks = layers < n->layers; /* the file has all logits of a conditional D */
     const bool labels = dg_recipe_find(g->m)->labels;

@@ -8,6 +8,7 @@
 #include "host/infer/fold.h"
 #include "host/net/gan_find.h"
 #include "host/net/gan_step.h"
+#include "host/net/layers/layers.h"
 
 /* The starts of an image are the POOL samples that are nearest to it. */
 enum { POOL = 1024, SYNC = 50 };
@@ -66,7 +67,7 @@ dg_err dg_find_open(dg_generator *g, const dg_find_options *o, int images, dg_fi
     f->model = g->model;
     f->image = (size_t)g->model.size * (size_t)g->model.size * (size_t)g->model.channels;
     dg_fold_model(&f->model);
-    f->model.net[DG_D].layers -= f->model.classes ? 2 : 1; /* the logits, and the choice of the class's logit */
+    f->model.net[DG_D].layers = dg_layers_before_pick(&f->model.net[DG_D]) - 1; /* without the layer of logits */
     f->model.nets = g->has_d && o->features > 0 && f->model.net[DG_D].layers > 0 ? 2 : 1;
     const int at_once = DG_GENERATOR_CHUNK / o->starts;
     f->rows = (images < at_once ? images : at_once) * o->starts;

@@ -13,15 +13,12 @@
 
 enum { STEPS = 1000, AT_ONCE = 20, BATCH = 64 };
 
-/* Returns the number of layers without layer pick of a conditional D. */
-static int layers_of(const dg_net *d) { return d->layers - (d->layer[d->layers - 1].kind == &dg_layer_pick); }
-
 dg_err dg_judge_takes(const dg_model *gan)
 {
     const dg_net *d = gan->nets > DG_D ? &gan->net[DG_D] : NULL;
     if (!d || strcmp(d->name, "D") != 0 || d->latent)
         return dg_fail(DG_USAGE, "%s: has no discriminator D for the two-sample test", gan->where);
-    const dg_layer *last = &d->layer[layers_of(d) - 1];
+    const dg_layer *last = &d->layer[dg_layers_before_pick(d) - 1];
     if (!(last->kind->takes & DG_KEY(FILTERS)) || last->add >= 0)
         return dg_layer_fail(
             last, gan->where,
@@ -39,7 +36,7 @@ static dg_err judge_of(const dg_model *gan, dg_model *out)
     out->nets = 1;
     out->classes = 0;
     out->net[0] = *d;
-    out->net[0].layers = layers_of(d);
+    out->net[0].layers = dg_layers_before_pick(d);
     snprintf(out->net[0].name, sizeof out->net[0].name, "C");
     for (int i = 0; i < out->net[0].layers; i++) out->net[0].layer[i].name[0] = 'C';
     dg_layer *last = &out->net[0].layer[out->net[0].layers - 1];

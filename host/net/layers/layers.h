@@ -37,9 +37,10 @@ typedef enum {
     DG_KEY_REPEAT_FROM,
     DG_KEYS
 } dg_key_id;
-#define DG_NORM_EPS 1e-5 /* batch norm: added to the variance, as in PyTorch */
 
 #define DG_KEY(name) (1u << DG_KEY_##name)
+
+#define DG_NORM_EPS 1e-5 /* batch norm: added to the variance, as in PyTorch */
 
 /* A tensor of a layer, stored in checkpoints. */
 typedef enum {
@@ -85,12 +86,25 @@ struct dg_layer_kind {
     dg_view (*tangent)(dg_builder *b, const dg_tangent *t, int i);
     /* Append the layer's ONNX nodes for evaluation mode. The member is NULL if the layer is an identity. */
     void (*onnx)(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n);
+    /* Only for kinds that use dg_linear_forward: append the op y = A x, or its adjoint y = A^T x. */
+    void (*apply)(dg_builder *b, const dg_pass *p, int i, const char *what, bool adjoint, dg_view y, dg_view x);
 };
+
+/* The members forward, backward and tangent of a linear layer without weights, bias and activation, by `apply`. */
+void dg_linear_forward(dg_builder *b, dg_pass *p, int i);
+void dg_linear_backward(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2]);
+dg_view dg_linear_tangent(dg_builder *b, const dg_tangent *t, int i);
 
 #define X(name) extern const dg_layer_kind dg_layer_##name;
 DG_LAYERS(X)
 #undef X
 extern const dg_layer_kind dg_layer_pick; /* not a key of model files: [model] classes adds it to D */
+
+/* Returns the number of layers without layer pick. */
+static inline int dg_layers_before_pick(const dg_net *n)
+{
+    return n->layers - (n->layer[n->layers - 1].kind == &dg_layer_pick);
+}
 
 extern const dg_layer_kind *const dg_layer_kinds[];
 

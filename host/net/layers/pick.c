@@ -25,7 +25,7 @@ static dg_view labels(dg_builder *b, const dg_pass *p, const char *name)
     return (dg_view){row, 0};
 }
 
-static void add(dg_builder *b, const dg_pass *p, int i, const char *what, bool adjoint, dg_view to, dg_view from)
+static void apply(dg_builder *b, const dg_pass *p, int i, const char *what, bool adjoint, dg_view to, dg_view from)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
     char name[40];
@@ -39,32 +39,11 @@ static void add(dg_builder *b, const dg_pass *p, int i, const char *what, bool a
     if (b->state >= 0) dg_bind_row(op, "state", b->state);
 }
 
-static void forward(dg_builder *b, dg_pass *p, int i)
-{
-    dg_layer_pass *own = &p->layer[i];
-    own->out = dg_layer_out(b, p, i);
-    add(b, p, i, "fwd", false, own->out, own->in);
-}
-
-static void backward(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2])
-{
-    const dg_layer *l = dg_layer_of(b, p, i);
-    if (!(want & DG_WANT_INPUT)) return;
-    dx[0].row = dg_work_row(b, p->net, dg_batch_of(l->in, p->N), "%s.din%s", l->name, p->suffix);
-    add(b, p, i, "dx", true, dx[0], dy);
-}
-
-static dg_view tangent(dg_builder *b, const dg_tangent *t, int i)
-{
-    const dg_view out = dg_tangent_out(b, t, i);
-    add(b, t->pass, i, "tangent", false, out, t->in);
-    return out;
-}
-
 const dg_layer_kind dg_layer_pick = {.name = "pick",
                                      .own = ~0u,
                                      .shape = shape,
                                      .modules = modules,
-                                     .forward = forward,
-                                     .backward = backward,
-                                     .tangent = tangent};
+                                     .forward = dg_linear_forward,
+                                     .backward = dg_linear_backward,
+                                     .tangent = dg_linear_tangent,
+                                     .apply = apply};

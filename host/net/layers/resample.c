@@ -26,7 +26,7 @@ static int modules(const dg_layer *l)
 
 /* Append an op that resamples x to y. With `adjoint`, x is the gradient of the layer's output, and y the gradient of
  * the layer's input. */
-static void add(dg_builder *b, const dg_pass *p, int i, const char *what, bool adjoint, dg_view y, dg_view x)
+static void apply(dg_builder *b, const dg_pass *p, int i, const char *what, bool adjoint, dg_view y, dg_view x)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
     const dg_shape small = l->scale == HALVES ? l->out : l->in;
@@ -36,28 +36,6 @@ static void add(dg_builder *b, const dg_pass *p, int i, const char *what, bool a
         .N = p->N, .H = small.H, .W = small.W, .C = small.C, .H2 = 2 * small.H, .W2 = 2 * small.W, .adjoint = adjoint};
     dg_bind(op, "y", y);
     dg_bind(op, "x", x);
-}
-
-static void forward(dg_builder *b, dg_pass *p, int i)
-{
-    dg_layer_pass *own = &p->layer[i];
-    own->out = dg_layer_out(b, p, i);
-    add(b, p, i, "fwd", false, own->out, own->in);
-}
-
-static void backward(dg_builder *b, dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2])
-{
-    const dg_layer *l = dg_layer_of(b, p, i);
-    if (!(want & DG_WANT_INPUT)) return;
-    dx[0].row = dg_work_row(b, p->net, dg_batch_of(l->in, p->N), "%s.din%s", l->name, p->suffix);
-    add(b, p, i, "dx", true, dx[0], dy);
-}
-
-static dg_view tangent(dg_builder *b, const dg_tangent *t, int i)
-{
-    const dg_view out = dg_tangent_out(b, t, i);
-    add(b, t->pass, i, "tangent", false, out, t->in);
-    return out;
 }
 
 static void mean(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n, const char *what, int stride, int pad)
@@ -93,7 +71,8 @@ const dg_layer_kind dg_layer_resample = {.name = "resample",
                                          .own = ~0u,
                                          .shape = shape,
                                          .modules = modules,
-                                         .forward = forward,
-                                         .backward = backward,
-                                         .tangent = tangent,
-                                         .onnx = onnx};
+                                         .forward = dg_linear_forward,
+                                         .backward = dg_linear_backward,
+                                         .tangent = dg_linear_tangent,
+                                         .onnx = onnx,
+                                         .apply = apply};
