@@ -91,6 +91,13 @@ char *dg_ck_class_text(const int *images, int classes)
     return out;
 }
 
+char *dg_ck_numbered_names(int classes)
+{
+    char *out = malloc((size_t)classes * 12), *to = out;
+    for (int c = 0; out && c < classes; c++) to += snprintf(to, 12, "%d\n", c);
+    return out;
+}
+
 size_t dg_snapshot_bytes(const dg_job *job)
 {
     const size_t each = dg_type_bytes(job->backend->real);

@@ -54,6 +54,9 @@ dg_err dg_ck_read_whitening(const dg_st *st, const dg_model *m, dg_whitening **o
 /* Write the images per class as malloc'd text, "6000 5900". Returns NULL without memory. */
 char *dg_ck_class_text(const int *images, int classes);
 
+/* Name classes by their numbers: malloc'd lines "0", "1" ... Returns NULL without memory. */
+char *dg_ck_numbered_names(int classes);
+
 /* Returns DG_IO unless `classes` has one line per class of the model. */
 dg_err dg_ck_check_names(const char *path, const dg_model *m, const char *classes);
 

@@ -181,10 +181,8 @@ static dg_err classes_of(const dg_st *st, const char *weights, const dg_model *m
     const int count = m->classes ? m->classes : dg_classifier_classes(m);
     const dg_err e = dg_ck_read_classes(st, weights, m, false, info);
     if (e || info->classes) return e;
-    char *to = info->classes = malloc((size_t)count * 8 + 1);
-    if (!to) return dg_fail(DG_DEVICE, "%s: out of memory", weights);
-    for (int i = 0; i < count; i++) to += snprintf(to, 9, "%d\n", i);
-    return DG_OK;
+    info->classes = dg_ck_numbered_names(count);
+    return info->classes ? DG_OK : dg_fail(DG_DEVICE, "%s: out of memory", weights);
 }
 
 static dg_err input_of(const dg_st *st, const char *weights, const dg_model *m, dg_input_data *out)

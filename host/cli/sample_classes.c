@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/checkpoint/checkpoint_layout.h"
 #include "host/options/option_table.h"
 
 enum { NEAR = 40 };
@@ -16,13 +17,12 @@ static dg_err read_names(dg_sample_classes *c)
     const dg_generator *g = c->g;
     const int classes = c->classes;
     c->name = calloc((size_t)classes, sizeof *c->name);
-    c->text = g->info.classes ? strdup(g->info.classes) : malloc((size_t)classes * 12);
-    if (!c->name || !c->text) return no_memory();
-    char *at = c->text;
+    char *at = c->text = g->info.classes ? strdup(g->info.classes) : dg_ck_numbered_names(classes);
+    if (!c->name || !at) return no_memory();
     for (int i = 0; i < classes; i++) {
         c->name[i] = at;
-        at += g->info.classes ? (int)strcspn(at, "\n") : snprintf(at, 12, "%d", i);
-        if (g->info.classes || i + 1 < classes) *at++ = 0;
+        at += strcspn(at, "\n");
+        if (*at) *at++ = 0;
     }
     return DG_OK;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/checkpoint/checkpoint_layout.h"
 #include "host/net/recipe.h"
 
 dcgan_training dcgan_training_defaults(void)
@@ -46,10 +47,8 @@ static dg_err take_classes(dcgan_job *job, const dcgan_images *p)
     if (!e) e = dg_job_set_classes(&g->job, images);
     free(images);
     if (e || g->info.classes) return e;
-    char *to = g->info.classes = malloc((size_t)classes * 12);
-    if (!to) return dg_fail(DG_DEVICE, "out of memory for %d classes", classes);
-    for (int c = 0; c < classes; c++) to += snprintf(to, 12, "%d\n", c);
-    return DG_OK;
+    g->info.classes = dg_ck_numbered_names(classes);
+    return g->info.classes ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d classes", classes);
 }
 
 static dg_err check_labels(const dcgan_images *p, const dg_model *m)
