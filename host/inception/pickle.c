@@ -128,15 +128,20 @@ static int pop_marked(reader *r)
     return n;
 }
 
-static dg_err push_list(reader *r, dg_pickle_kind kind, int n)
+/* Copy n popped values to p->child. */
+static dg_err put_children(reader *r, int n)
 {
     dg_pickle *p = r->p;
-    const int first = p->children;
-    for (int i = 0; i < n; i++) {
-        const dg_err e = put_int(r, &p->child, &p->children, &p->child_room, p->stack[p->depth + i]);
-        if (e) return e;
-    }
-    return push_new(r, (dg_pickle_item){.kind = kind, .first = first, .count = n});
+    dg_err e = DG_OK;
+    for (int i = 0; i < n && !e; i++) e = put_int(r, &p->child, &p->children, &p->child_room, p->stack[p->depth + i]);
+    return e;
+}
+
+static dg_err push_list(reader *r, dg_pickle_kind kind, int n)
+{
+    const int first = r->p->children;
+    const dg_err e = put_children(r, n);
+    return e ? e : push_new(r, (dg_pickle_item){.kind = kind, .first = first, .count = n});
 }
 
 static dg_err tuple(reader *r, int n) { return n < 0 || !pop(r, n) ? empty(r) : push_list(r, DG_PICKLE_LIST, n); }
@@ -150,11 +155,7 @@ static dg_err append(reader *r, int n)
     if (list->count) return bad(r, "byte %zu: a list is written in parts", r->at - 1);
     list->first = p->children;
     list->count = n;
-    for (int i = 0; i < n; i++) {
-        const dg_err e = put_int(r, &p->child, &p->children, &p->child_room, p->stack[p->depth + i]);
-        if (e) return e;
-    }
-    return DG_OK;
+    return put_children(r, n);
 }
 
 /* Add n popped values, keys and values in turn, to the dict on top of the stack. Only tensors are kept. */
