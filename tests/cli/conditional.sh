@@ -59,14 +59,7 @@ done
 
 exits 0 generate run --seeds 4-6 --class disc,square --write-z z.safetensors --out turns -q
 exits 0 generate run --read-z z.safetensors --out read -q
-[ -z "$python" ] || "$python" - << 'END'
-def pixels(path):
-    data = open(path, 'rb').read()
-    return data[data.index(b'IDAT'):]
-for i in range(3):
-    assert pixels(f'turns/seed-000{4 + i}.png') == pixels(f'read/latent-000{i}.png'), i
-END
-fact $? 'latents of a file should have the classes of the file'
+for i in 0 1 2; do same_pixels "turns/seed-000$((4 + i)).png" "read/latent-000$i.png"; done
 exits 0 interpolate run --read-z z.safetensors --frames 2 --out read-walk -q
 
 mkdir many

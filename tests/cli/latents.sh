@@ -14,23 +14,14 @@ exits 0 generate run --seeds 7-9 --truncation 0.5 --write-z half --out c -q
 differ z half
 "$python" - << 'END'
 import st, struct
-def idat(path):
-    data, at, out = open(path, 'rb').read(), 8, b''
-    while at < len(data):
-        n = struct.unpack('>I', data[at:at + 4])[0]
-        if data[at + 4:at + 8] == b'IDAT':
-            out += data[at + 8:at + 8 + n]
-        at += 12 + n
-    return out
-for i in range(3):
-    assert idat('a/seed-000%d.png' % (7 + i)) == idat('b/latent-000%d.png' % i) != b'', i
 def values(path):
     header, meta, data = st.read(path)
     return struct.unpack('<%df' % (len(data) // 4), data)
 z, again, half = values('z'), values('again'), values('half')
 assert z == again and len(z) == 24 and all(abs(a / 2 - b) < 1e-7 for a, b in zip(z, half)), (z, again, half)
 END
-fact $? 'latents from a file should give the images of their seeds, and --truncation 0.5 should halve latents'
+fact $? 'latents should be written as they were read, and --truncation 0.5 should halve them'
+for i in 0 1 2; do same_pixels "a/seed-000$((7 + i)).png" "b/latent-000$i.png"; done
 exits 0 interpolate run --read-z z --frames 2 --out walk -q
 exits 0 interpolate run --seeds 7-9 --frames 2 --out seeds -q
 same walk/walk.gif seeds/walk.gif
