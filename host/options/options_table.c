@@ -75,8 +75,7 @@ const dg_option dg_option_table[] = {
     {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | Z | U | X | M | W,
      OUTPUT | COMMON, "output directory or file; - is standard output",
      "The commands train, generate, interpolate and find write a directory. The commands export, import, report and "
-     "tune "
-     "write a file. The default output of train is samples/DATA-MODEL, with a number if this directory exists. "
+     "tune write a file. The default output of train is samples/DATA-MODEL, with a number if this directory exists. "
      "The default output of report is report.html in the run directory. The default output of tune is a file such as "
      "sm_90.tune."},
     {"config", 'c', "FILE", DG_OPT_TEXT, AT(config), NO_RANGE, NULL, NULL, RUN, T, 0,
@@ -215,8 +214,8 @@ const dg_option dg_option_table[] = {
     {"conditional", 0, NULL, DG_OPT_FLAG, AT(conditional), NO_RANGE, "no", NULL, TRAINING, T | N,
      RESULT | IF_SET | MODEL | FIXED | COMMON, "train a GAN that draws images of a given class",
      "The classes are those of the dataset: a folder per class, a file labels.csv or dataset.json, or labels of IDX "
-     "and CIFAR files. A conditional GAN is "
-     "trained with a model named MODEL-Nclasses for N classes. dcgan generate --class NAME then draws a class."},
+     "and CIFAR files. A conditional GAN is trained with a model named MODEL-Nclasses for N classes. dcgan generate "
+     "--class NAME then draws a class."},
     {"class-fade", 0, "N", DG_OPT_AUTO, AT(class_fade), 0, 2e9, "auto", NULL, TRAINING, T, RESULT | IF_SET | MODEL,
      "with --conditional: images shown until classes count fully",
      "The discriminator ignores classes for the first third of N images, then their weight rises to 1. With 0, classes "
@@ -303,16 +302,14 @@ const dg_option dg_option_table[] = {
     {"count", 'n', "N", DG_OPT_INT, AT(count), 1, 1000000, NULL, NULL, SAMPLES, G | D | E | Z, 0, "number of images",
      "The default of --count is 16 for the command generate, 1000 for --synthesize, and half of the real images, at "
      "most 5000, for the command eval. The command find uses N images, chosen by --seed, and N of --held-out; the "
-     "default "
-     "is all images, or at most 200 with --held-out."},
+     "default is all images, or at most 200 with --held-out."},
     {"seeds", 0, "A-B", DG_OPT_SEEDS, AT(seed_first), 0, 9007199254740991.0, NULL, NULL, SAMPLES, G | I, 0,
      "range of seeds, one image per seed",
      "By default, the command generate starts at seed 0, and the command interpolate uses the seeds 1-5."},
     {"class", 0, "NAME,...", DG_OPT_TEXT, AT(class_names), NO_RANGE, NULL, NULL, SAMPLES, G | I, ARGV,
      "class of the samples of a conditional GAN; all = as in the dataset",
      "NAME is the name of a class, or its number from 0 on. With several classes, the samples have these classes in "
-     "turn. "
-     "dcgan interpolate with several classes leads each latent vector from class to class."},
+     "turn. dcgan interpolate with several classes leads each latent vector from class to class."},
     {"by-class", 0, NULL, DG_OPT_FLAG, AT(by_class), NO_RANGE, "no", NULL, SAMPLES, G, ARGV,
      "write one sample per seed and class, with a folder per class",
      "The classes are those of --class, or all classes. The grid has a row per class; each column has one latent "
@@ -320,8 +317,7 @@ const dg_option dg_option_table[] = {
     {"write-z", 0, "FILE", DG_OPT_TEXT, AT(write_z), NO_RANGE, NULL, NULL, SAMPLES, G, OUTPUT,
      "file for the latent vectors, for PyTorch and ONNX",
      "FILE is a safetensors file with the tensor z of shape (N, latent, 1, 1) and, for a conditional GAN, the tensor "
-     "class "
-     "of shape (N)."},
+     "class of shape (N)."},
     {"read-z", 0, "FILE", DG_OPT_TEXT, AT(read_z), NO_RANGE, NULL, NULL, SAMPLES, G | I, ARGV,
      "file with the latent vectors, instead of seeds",
      "FILE is a safetensors file with the tensor z of shape (N, latent, 1, 1) or (N, latent), for example from "

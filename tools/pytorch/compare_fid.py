@@ -138,7 +138,8 @@ def do_fid(o):
     found = []
     for folder in o.a, o.b:
         images = images_of(folder)
-        found.append(np.concatenate([features(net, prepare(images[i:i + 50]), not o.clean) for i in range(0, len(images), 50)]))
+        parts = [features(net, prepare(images[i:i + 50]), not o.clean) for i in range(0, len(images), 50)]
+        found.append(np.concatenate(parts))
     moments = [(f.mean(0), np.cov(f, rowvar=False)) for f in found]
     print('images:', *map(len, found))
     print('FID:', fid_score.calculate_frechet_distance(*moments[0], *moments[1]))
