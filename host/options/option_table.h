@@ -11,12 +11,13 @@ typedef enum {
     DG_OPT_LONG,
     DG_OPT_U64,
     DG_OPT_REAL,
-    DG_OPT_TEXT,   /* char *, not empty */
-    DG_OPT_CHOICE, /* int or enum: index of the word in choices */
-    DG_OPT_EITHER, /* bool: true is the second of two choices */
-    DG_OPT_GRID,   /* RxC: two consecutive ints */
-    DG_OPT_SEEDS,  /* two consecutive uint64_t from A-B or A */
-    DG_OPT_RESUME  /* sets resume and resume_from; the value is optional */
+    DG_OPT_AUTO_REAL, /* real from 0 on; value "auto" is stored as -1 */
+    DG_OPT_TEXT,      /* char *, not empty */
+    DG_OPT_CHOICE,    /* int or enum: index of the word in choices */
+    DG_OPT_EITHER,    /* bool: true is the second of two choices */
+    DG_OPT_GRID,      /* RxC: two consecutive ints */
+    DG_OPT_SEEDS,     /* two consecutive uint64_t from A-B or A */
+    DG_OPT_RESUME     /* sets resume and resume_from; the value is optional */
 } dg_option_kind;
 
 enum {
@@ -112,17 +113,27 @@ dg_err dg_options_next_run(const char *run, char **out);
 dg_err dg_options_settle_run(char **given, bool or_images);
 /* Set o->model from --init (if --model is not given), from --size and --channels, or from --norm-d. */
 dg_err dg_options_name_model(dg_options *o);
+/* True if --model `name` is a file, not a built-in model. */
+bool dg_options_model_is_file(const char *name);
 dg_err dg_path_set(char **to, const char *path); /* frees *to */
 
 dg_err dg_options_finish(dg_options *o);
 /* Parse --schedule, and refuse options of another optimizer. */
 dg_err dg_options_training(dg_options *o);
 dg_err dg_options_augment(dg_options *o);
-/* Reset the options that the model set for an optimizer, schedule or augmentation that the user replaced. */
-void dg_options_drop(dg_options *o, const dg_options *model);
-/* Apply the presets of model `name`'s recipe, then the model's section [train]. Ignores an unreadable model. */
-dg_err dg_options_model(dg_options *o, const char *name);
+/* Reset the options that `before` (model, config file or preset) set for an optimizer, schedule or augmentation that a
+ * source of higher precedence replaced. */
+void dg_options_drop(dg_options *o, const dg_options *before);
+/* Apply the presets of model `name`'s recipe, then the model's section [train]; use the preset of `user`. Ignores
+ * an unreadable model. */
+dg_err dg_options_model(dg_options *o, const dg_options *user, const char *name);
+/* Set o->preset_used and o->replace_norm for model m, which was read from `name`. `user` has the options of environment
+ * and command line only. */
+void dg_options_use_preset(dg_options *o, const dg_options *user, const char *name, const dg_model *m);
+/* Set the values of o->preset_used. */
 dg_err dg_options_take_preset(dg_options *o);
+/* Let --model name the same network as in the command that started `run`, if a preset replaced batch norm. */
+void dg_options_resume_preset(dg_options *o, const dg_options *run);
 dg_err dg_options_presets(dg_options *o);
 /* Free all members except the operands. */
 void dg_options_free_values(dg_options *o);

@@ -52,9 +52,12 @@ typedef struct {
     char *out;
     char *config, *init;
     int epochs, batch;  /* a run replaces 0 (auto) by a value */
-    dg_job_options job; /* members that have an option; dg_options_job sets the others */
+    dg_job_options job; /* members that have an option; dg_options_job sets the others. A run replaces ema_half_life
+                           -1 (auto) by a value */
     double lr, lr_d, lr_g, lr_end;
-    int preset;
+    int preset,
+        preset_used;   /* index of a choice of --preset; preset_used: sets values, not only stored in config.ini */
+    bool replace_norm; /* the preset replaces batch norm in D (--norm-d spectral) */
     char *augment, *aug_preview;
     bool model_says; /* the model or a config file sets options of [train], so config.ini stores them all */
     char *schedule;  /* either "cosine", or EPOCH:FACTOR pairs, which set change and factor */

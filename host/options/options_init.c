@@ -82,6 +82,8 @@ static dg_err init_model(dg_options *o)
     return e;
 }
 
+bool dg_options_model_is_file(const char *name) { return strchr(name, '/') || access(name, F_OK) == 0; }
+
 static dg_err name_norm(dg_options *o)
 {
     static const dg_norm norms[] = {DG_NORM_BATCH, DG_NORM_SPECTRAL,
@@ -101,7 +103,7 @@ static dg_err name_norm(dg_options *o)
                        DG_MSG("spectral-by-name",
                               "--norm-d %s: cannot be combined with an operand MODEL; give the model MODEL%s instead"),
                        word, suffix);
-    if (strchr(o->model, '/') || access(o->model, F_OK) == 0)
+    if (dg_options_model_is_file(o->model))
         return dg_fail(DG_USAGE,
                        DG_MSG("spectral-in-file",
                               "--norm-d %s: only for built-in models; write norm = %s into the sections of D in %s"),

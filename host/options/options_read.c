@@ -259,14 +259,19 @@ static void take_settled(dg_options *o, const dg_options *run)
     if (!o->epochs) o->epochs = run->epochs;
     if (o->sample_every < 0) o->sample_every = run->sample_every;
     if (o->class_fade < 0) o->class_fade = run->class_fade;
+    if (o->job.ema_half_life < 0) o->job.ema_half_life = run->job.ema_half_life;
     if (!o->schedule_length && o->schedule && !strcmp(o->schedule, "cosine")) o->schedule_length = run->schedule_length;
 }
 
-static dg_err set_given(dg_options *o, const scanned *s, const char *config)
+static dg_err set_base(dg_options *o, const char *config)
 {
-    dg_err e = config ? dg_config_read(config, o) : DG_OK;
-    if (!e) e = dg_options_take_preset(o);
-    if (!e) e = set_from_environment(o);
+    const dg_err e = config ? dg_config_read(config, o) : DG_OK;
+    return e ? e : dg_options_take_preset(o);
+}
+
+static dg_err set_given(dg_options *o, const scanned *s)
+{
+    dg_err e = set_from_environment(o);
     if (!e) e = set_from_command_line(o, s);
     return e ? e : dg_options_name_model(o);
 }
@@ -276,21 +281,33 @@ static void choose_average(dg_options *o, const dg_options *user)
 {
     const bool ema = dg_option_given(user, "ema"), half_life = dg_option_given(user, "ema-half-life");
     if (ema && !half_life && o->job.ema > 0) o->job.ema_half_life = 0;
-    if (half_life && !ema && o->job.ema_half_life > 0) o->job.ema = 0;
+    if (half_life && !ema && o->job.ema_half_life != 0) o->job.ema = 0;
 }
 
 /* Sources of higher precedence are read first, because they name the model. */
-static dg_err set_from_model(dg_options *o, const scanned *s, const char *config)
+static dg_err set_from_model(dg_options *o, const scanned *s, const dg_options *user)
 {
     const bool operand = o->command == DG_CMD_PLAN || o->command == DG_CMD_PROFILE || o->command == DG_CMD_CHECK ||
                          o->command == DG_CMD_BATCH;
     if (!operand && o->command != DG_CMD_TRAIN) return DG_OK;
     dg_options named = {.command = o->command, .operands = o->operands};
     dg_err e = dg_options_presets(&named);
-    if (!e) e = set_given(&named, s, config);
-    if (!e) e = dg_options_model(o, operand && o->operands ? o->operand[0] : named.model);
+    if (!e) e = set_base(&named, user->config);
+    if (!e) e = set_given(&named, s);
+    if (!e) e = dg_options_model(o, user, operand && o->operands ? o->operand[0] : named.model);
     dg_options_free_values(&named);
     return e;
+}
+
+/* Copy the values that dg_options_drop compares. Frees the previous copy. */
+static dg_err copy(dg_options *to, const dg_options *o)
+{
+    free(to->schedule);
+    free(to->augment);
+    *to = *o;
+    to->schedule = strdup(o->schedule ? o->schedule : "");
+    to->augment = strdup(o->augment ? o->augment : "");
+    return to->schedule && to->augment ? DG_OK : dg_fail(DG_DEVICE, "out of memory for options");
 }
 
 static dg_err set_all(dg_options *o, const scanned *s)
@@ -304,24 +321,25 @@ static dg_err set_all(dg_options *o, const scanned *s)
     if (!e && probe.resume) e = dg_options_run_config(&probe, run_config, sizeof run_config);
     if (!e && probe.from_epoch) e = dg_options_from_epoch(&probe);
 
-    if (!e && probe.resume && probe.preset)
+    if (!e && probe.resume && dg_option_given(&probe, "preset"))
         e = dg_fail(DG_USAGE,
                     DG_MSG("preset-while-resuming", "--preset: cannot be combined with --resume, because a resumed run "
                                                     "keeps its option values; leave out --preset"));
 
     if (!e) e = dg_options_presets(o);
-    o->preset = probe.preset;
-    if (!e && !*run_config) e = set_from_model(o, s, probe.config);
-    dg_options model = *o;
-    model.schedule = strdup(o->schedule ? o->schedule : "");
-    model.augment = strdup(o->augment ? o->augment : "");
-    if (!e && (!model.schedule || !model.augment)) e = dg_fail(DG_DEVICE, "out of memory for options");
+    if (!e && !*run_config) e = set_from_model(o, s, &probe);
+    dg_options before = {0};
+    if (!e) e = copy(&before, o);
     if (!e && *run_config) e = read_run_config(run_config, o, &run);
-    if (!e) e = set_given(o, s, probe.config);
-    if (!e) dg_options_drop(o, &model);
+    if (!e && *run_config) dg_options_resume_preset(o, &run);
+    if (!e) e = set_base(o, probe.config);
+    if (!e) dg_options_drop(o, &before);
+    if (!e) e = copy(&before, o);
+    if (!e) e = set_given(o, s);
+    if (!e) dg_options_drop(o, &before);
     if (!e && !*run_config) choose_average(o, &probe);
-    free(model.schedule);
-    free(model.augment);
+    free(before.schedule);
+    free(before.augment);
 
     if (!e) e = leave_tf32(o, &run, run_config, probe.config);
     if (!e && *run_config && o->precision == DG_PRECISION_AUTO) o->precision = run.precision;

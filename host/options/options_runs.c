@@ -9,18 +9,21 @@
 
 #include "core/base/file_io.h"
 #include "core/base/shell.h"
+#include "host/net/model.h"
 #include "host/options/option_table.h"
 
 enum { PATH_SIZE = 4096 };
 
-/* Default of --out: "samples/cats-dcgan64" for the dataset /home/me/cats/ and models/dcgan64.cfg. */
+/* Default of --out: "samples/cats-dcgan64" for the dataset /home/me/cats/ and models/dcgan64.cfg. A preset that replaces
+ * batch norm does not change the name, so that --resume finds the run. */
 static void default_out(const dg_options *o, char *out, size_t size)
 {
     char real[PATH_MAX]; /* not malloc'd: a failed allocation would change the run's name */
     const char *model = dg_last_component(o->model ? o->model : dg_option_find("model")->preset);
     const char *data = dg_last_component(realpath(o->data, real) ? real : o->data);
+    const char *norm = o->replace_norm ? dg_model_norm_suffix(DG_NORM_SPECTRAL) : ".cfg"; /* not part of the name */
     size_t n = strlen(model);
-    if (n > 4 && !strcmp(model + n - 4, ".cfg")) n -= 4;
+    if (n > strlen(norm) && !strcmp(model + n - strlen(norm), norm)) n -= strlen(norm);
     const size_t length = strlen(data), zip = length > 4 && !strcmp(data + length - 4, ".zip") ? 4 : 0;
     snprintf(out, size, "samples/%.*s-%.*s", length ? (int)(length < 255 ? length - zip : 255) : 4,
              length ? data : "data", (int)n, model);

@@ -169,10 +169,11 @@ const dg_option dg_option_table[] = {
     {"start-bias", 0, "X", DG_OPT_REAL, AT(job.start_bias), 0, 10, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL,
      "standard deviation of the biases with --start normal",
      "With --start normal and --start-bias 0, the initial value of all biases is 0."},
-    {"preset", 0, "NAME", DG_OPT_CHOICE, AT(preset), NO_RANGE, "none", "none|small|paper", TRAINING, T, ARGV | COMMON,
-     "recommended values",
-     "--preset small, for fewer than 10,000 images, sets --ema 0.995. --preset paper sets the recipe of the DCGAN "
-     "paper and overrides the model and config files. Options on the command line override the values of a preset."},
+    {"preset", 0, "NAME", DG_OPT_CHOICE, AT(preset), NO_RANGE, "none", "none|small|paper|steady", TRAINING, T,
+     ARGV | SAVED | IF_SET | COMMON, "recipe",
+     "--preset steady sets loss, gradient penalties and schedules as in R3GAN, with spectral norm in the "
+     "discriminator. --preset small sets --ema 0.995. --preset paper sets the recipe of the DCGAN paper and overrides "
+     "the model and config files. Options on the command line override the values of a preset."},
     {"loss", 0, "NAME", DG_OPT_CHOICE, AT(job.loss), NO_RANGE, "bce", &(DG_LOSSES(WORD))[1], TRAINING, T,
      RESULT | IF_SET | MODEL | FIXED, "GAN loss",
      "bce: binary cross entropy. lsgan: least squares. hinge: hinge loss. ralsgan: relativistic average least squares. "
@@ -194,10 +195,11 @@ const dg_option dg_option_table[] = {
     {"ema", 0, "X", DG_OPT_REAL, AT(job.ema), 0, 1, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL | FIXED | BELOW,
      "decay of an exponential moving average of G's weights; 0 = none",
      "A usual value of --ema is 0.995. Grids and the commands generate, eval and export use the averaged weights."},
-    {"ema-half-life", 0, "IMAGES", DG_OPT_REAL, AT(job.ema_half_life), 0, 1e9, "0", NULL, TRAINING, T,
+    {"ema-half-life", 0, "IMAGES", DG_OPT_AUTO_REAL, AT(job.ema_half_life), 0, 1e9, "0", NULL, TRAINING, T,
      RESULT | IF_SET | MODEL | FIXED, "half-life of the moving average of G's weights; 0 = none",
      "Give either --ema-half-life or --ema. The decay per training step is 0.5^(batch size / IMAGES). With --schedule "
-     "cosine, the half-life of the moving average rises from 0 to IMAGES."},
+     "cosine, the half-life of the moving average rises from 0 to IMAGES. With auto, IMAGES is 2.5% of the schedule "
+     "length, or without --schedule cosine 2% of the images that the run will show."},
     {"augment", 0, "LIST", DG_OPT_TEXT, AT(augment), NO_RANGE, NULL, NULL, TRAINING, T | D, RESULT | IF_SET | MODEL,
      "augmentations of the discriminator's inputs, or none",
      "LIST is a comma-separated list of color, translation and cutout, which are applied at random to real and "

@@ -55,8 +55,10 @@ void dg_option_range(const dg_option *t, char *out, size_t size)
         snprintf(out, size, "%.0f to %.0f%s", t->min, t->max, t->kind == DG_OPT_AUTO ? ", or auto" : "");
         break;
     case DG_OPT_REAL:
-        snprintf(out, size, "%s%g %s%g", t->flags & DG_OPT_ABOVE_MIN ? "above " : "", t->min,
-                 t->flags & DG_OPT_BELOW_MAX ? "to below " : "to ", t->max);
+    case DG_OPT_AUTO_REAL:
+        snprintf(out, size, "%s%g %s%g%s", t->flags & DG_OPT_ABOVE_MIN ? "above " : "", t->min,
+                 t->flags & DG_OPT_BELOW_MAX ? "to below " : "to ", t->max,
+                 t->kind == DG_OPT_AUTO_REAL ? ", or auto" : "");
         break;
     case DG_OPT_U64: snprintf(out, size, "0 to %" PRIu64, UINT64_MAX); break;
     case DG_OPT_GRID: snprintf(out, size, "%.0fx%.0f to %.0fx%.0f", t->min, t->min, t->max, t->max); break;
@@ -120,6 +122,10 @@ static dg_err set_whole_or_auto(dg_options *o, const dg_option *t, const char *v
 static dg_err set_real(dg_options *o, const dg_option *t, const char *value, const char *where)
 {
     double v;
+    if (t->kind == DG_OPT_AUTO_REAL && !strcmp(value, "auto")) {
+        *(double *)member(o, t) = -1;
+        return DG_OK;
+    }
     if (!read_real(value, &v)) return wrong(t, where, "not a number");
     if (v < t->min || v > t->max || (t->flags & DG_OPT_ABOVE_MIN && v <= t->min) ||
         (t->flags & DG_OPT_BELOW_MAX && v >= t->max))
@@ -200,7 +206,8 @@ dg_err dg_option_set(dg_options *o, const dg_option *t, const char *value, const
     case DG_OPT_LONG:
     case DG_OPT_U64: return set_whole(o, t, value, where);
     case DG_OPT_AUTO: return set_whole_or_auto(o, t, value, where);
-    case DG_OPT_REAL: return set_real(o, t, value, where);
+    case DG_OPT_REAL:
+    case DG_OPT_AUTO_REAL: return set_real(o, t, value, where);
     case DG_OPT_TEXT: return set_path(o, t, member(o, t), value, where);
     case DG_OPT_GRID: return set_grid(o, t, value, where);
     case DG_OPT_SEEDS: return set_seeds(o, t, value, where);
@@ -242,8 +249,13 @@ void dg_option_get(const dg_options *o, const dg_option *t, char *out, size_t si
     case DG_OPT_AUTO: snprintf(out, size, *(const int *)at >= (int)t->min ? "%d" : "auto", *(const int *)at); break;
     case DG_OPT_LONG: snprintf(out, size, "%ld", *(const long *)at); break;
     case DG_OPT_U64: snprintf(out, size, "%" PRIu64, *(const uint64_t *)at); break;
-    case DG_OPT_REAL: {
+    case DG_OPT_REAL:
+    case DG_OPT_AUTO_REAL: {
         double v = *(const double *)at;
+        if (t->kind == DG_OPT_AUTO_REAL && v < 0) {
+            snprintf(out, size, "auto");
+            break;
+        }
         for (int digits = 1; digits <= 17; digits++) {
             snprintf(out, size, "%.*g", digits, v);
             if (strtod(out, NULL) == v) break;

@@ -79,7 +79,9 @@ void dg_settle_length(dg_options *o, int images)
         const long n = auto_epochs(o->steps, of_epoch > 0 ? of_epoch : 1);
         o->epochs = n < 1000000 ? (int)n : 1000000;
     }
-    if (o->cosine && !o->schedule_length) o->schedule_length = (int)fmax(1, images_of_run(o, images, 0.8));
+    const int most = (int)fmax(1, images_of_run(o, images, 0.8));
+    if (o->cosine && !o->schedule_length) o->schedule_length = most;
+    if (o->job.ema_half_life < 0) o->job.ema_half_life = 0.025 * (o->cosine ? o->schedule_length : most);
     if (o->sample_every < 0) o->sample_every = (o->epochs + DG_AUTO_GRIDS - 1) / DG_AUTO_GRIDS;
 }
 

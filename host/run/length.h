@@ -28,8 +28,8 @@ int dg_least_images(const dg_options *o);
 /* Reduce a default batch size to the largest power of two <= images. */
 void dg_settle_batch(dg_options *o, int images);
 
-/* Replace auto in epochs, sample_every and schedule_length. With --steps, set enough epochs for this number of steps.
- * An auto schedule ends after 80% of the images of the run. */
+/* Replace auto in epochs, sample_every, schedule_length and job.ema_half_life. With --steps, set enough epochs for this
+ * number of steps. An auto schedule ends after 80% of the images of the run, and an auto half-life is 2.5% of that. */
 void dg_settle_length(dg_options *o, int images);
 
 /* Replace auto in class_fade of a conditional run. A grid of default size gets one row per class, at most

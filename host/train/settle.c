@@ -36,7 +36,8 @@ static dg_err search(dg_training *r, const dg_model *model, int *batch)
 
 static dg_err keep(dg_training *r, const dg_options *given)
 {
-    static const char *const key[] = {"batch", "epochs", "sample-every", "schedule-length", "class-fade", "grid"};
+    static const char *const key[] = {"batch",         "epochs",     "sample-every", "schedule-length",
+                                      "ema-half-life", "class-fade", "grid"};
     for (size_t i = 0; i < sizeof key / sizeof *key; i++) {
         char now[32], then[32];
         const dg_option *t = dg_option_find(key[i]);

@@ -67,14 +67,37 @@ exits 4 generate wrong.safetensors --out no
 run --epochs 1 --out small/run --preset small
 run --epochs 1 --out small-said/run --ema 0.995
 same small/run/epoch-0001.png small-said/run/epoch-0001.png
-sed '/^;/d; /^version/d' small/run/config.ini > small/config
-sed '/^;/d; /^version/d' small-said/run/config.ini > small-said/config
+sed '/^;/d; /^version/d; /^preset/d' small/run/config.ini > small/config
+sed '/^;/d; /^version/d; /^preset/d' small-said/run/config.ini > small-said/config
 same small/config small-said/config
 exits 0 --resume --out small/run --epochs 2 -q
 refuses 2 preset-while-resuming --resume --out small/run --preset small
 run --epochs 1 --out paper/run --preset paper --config small/run/config.ini
 run --epochs 1 --out one/run
 same paper/run/epoch-0001.png one/run/epoch-0001.png
+
+# --preset steady replaces batch norm in D, unless --norm-d is given; config.ini has the preset
+new='--data cats --size 16 --batch 8 --no-curves --no-report --epochs 1 -q'
+# shellcheck disable=SC2086 # words
+{
+    exits 0 $new --preset steady --out steady/run
+    exits 0 $new --preset steady --norm-d spectral --out spectral/run
+    exits 0 $new --preset steady # the directory has the name of the model without norm
+    exits 0 --data cats --config steady/run/config.ini --out again/run --no-report -q
+    exits 0 $new --preset steady --schedule none --out constant/run
+    refuses 2 'penalty-batch-norm' $new --preset steady --norm-d model --out no
+}
+config steady/run 'preset = steady' 'model = dcgan-16x3-spectral' 'loss = rpgan'
+config again/run 'preset = steady'
+config constant/run 'lr-end = 0' 'lr = 0.001'
+holds samples/cats-dcgan-16x3/config.ini
+for of in spectral again; do
+    weights steady/run a
+    weights $of/run b
+    same a b
+done
+exits 0 --resume --out steady/run --size 16 --epochs 2 -q
+refuses 2 'fixed-in-run spectral' --resume --out steady/run --size 20 --epochs 3
 
 # as keys in a model file
 { cat "$root/tests/tiny.cfg"; printf '[train]\nloss = hinge\nema = 0.5\naugment = cutout\n'; } > own.cfg
@@ -97,7 +120,7 @@ says option-value '--ema 1' '0 to below 1'
 for list in blur color,color 'color,' ,color; do
     refuses 2 "bad-augment --augment $list" --data cats --augment "$list"
 done
-refuses 2 'option-value nonsense: unknown; allowed: none, small or paper' --data cats --preset nonsense
+refuses 2 'option-value nonsense: unknown; allowed: none, small, paper or steady' --data cats --preset nonsense
 sed 's/augment = cutout/augment = blur/' own.cfg > wrong.cfg
 refuses 2 'bad-augment augment = blur' --data cats --model wrong.cfg
 exits 0 data --synthesize shapes --classes 10 --count 40 --size 28 || finish

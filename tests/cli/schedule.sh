@@ -49,6 +49,14 @@ weights half/run G
 weights half/run D
 differ plain/run/G.safetensors half/run/G.safetensors 'averages should differ from the weights'
 same plain/run/D.safetensors half/run/D.safetensors
+# auto: 2.5% of the schedule, also of --preset steady; a resumed run keeps it
+run --ema-half-life auto --epochs 5 --out share/run
+config share/run 'ema-half-life = 2.1'
+exits 0 --data cats --size 16 --batch 8 -q --no-report --preset steady --epochs 6 --schedule-length 84 --out steady/run
+exits 0 --data cats --size 16 --batch 8 -q --no-report --preset steady --epochs 5 --out part/run
+config part/run 'schedule-length = 84' 'ema-half-life = 2.1'
+exits 0 --resume --out part/run --epochs 6 -q
+equal steady/run part/run
 run --ema-half-life 20 --schedule cosine --epochs 3 --out rising/run
 weights rising/run G
 differ rising/run/G.safetensors half/run/G.safetensors 'a schedule should change the half-life'

@@ -73,4 +73,32 @@ static void test_paper(void)
     leaves(temp_text("-d a --config %s --preset small", temp_path("c.ini")), "ema", "0.995");
 }
 
-DG_TESTS_IN("preset", test_small, test_paper)
+static void test_steady(void)
+{
+    static const char *const values[][3] = {
+        {"--model dcgan32", "model", "dcgan32-spectral"},
+        {"--model dcgan32 --norm-d none", "model", "dcgan32-nonorm"},
+        {"--model dcgan32 --norm-d model", "model", "dcgan32"},
+        {"--model bilinear-32x3", "model", "bilinear-32x3"},
+        {"--size 16", "model", "dcgan-16x3-spectral"},
+        {"", "loss", "rpgan"},
+        {"", "lr", "0.001"},
+        {"", "lr-end", "0.00025"},
+        {"", "ema-half-life", "auto"},
+        {"--schedule none", "lr-end", "0"}, /* a replaced schedule resets its end values */
+        {"--schedule 3:0.1", "beta2-end", "0"},
+        {"--optimizer sgd --momentum 0.5", "beta2-end", "0"},
+        {"--lr 0.003", "lr", "0.003"},
+        {"--ema 0.9", "ema-half-life", "0"},
+    };
+    char line[200];
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        snprintf(line, sizeof line, "-d a --preset steady %s", values[i][0]);
+        leaves(line, values[i][1], values[i][2]);
+        leaves(line, "preset", "steady");
+    }
+    DG_CHECK(!parse("-d a --model dcgan32 --preset steady") && !strcmp(o.out, "samples/a-dcgan32"));
+    DG_CHECK(!parse("-d a --model dcgan32 --norm-d spectral") && !strcmp(o.out, "samples/a-dcgan32-spectral"));
+}
+
+DG_TESTS_IN("preset", test_small, test_paper, test_steady)
