@@ -230,10 +230,9 @@ dg_err dg_options_model(dg_options *o, const dg_options *user, const char *name)
     dg_model *m = malloc(sizeof *m);
     if (!m) return dg_fail(DG_DEVICE, "out of memory");
     dg_err e = dg_model_read(name, m);
-    if (!e) {
-        dg_options_use_preset(o, user, name, m);
-        e = take_model(o, m);
-    }
+    const bool read = !e;
+    if (read) dg_options_use_preset(o, user, name, m);
+    if (read) e = take_model(o, m);
     else if (access(name, R_OK)) e = DG_OK; /* the command reports a model that is not there */
     free(m);
     return e;

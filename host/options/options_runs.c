@@ -14,8 +14,8 @@
 
 enum { PATH_SIZE = 4096 };
 
-/* Default of --out: "samples/cats-dcgan64" for the dataset /home/me/cats/ and models/dcgan64.cfg. A preset that replaces
- * batch norm does not change the name, so that --resume finds the run. */
+/* Default of --out: "samples/cats-dcgan64" for the dataset /home/me/cats/ and models/dcgan64.cfg. A preset that
+ * replaces batch norm does not change the name, so that --resume finds the run. */
 static void default_out(const dg_options *o, char *out, size_t size)
 {
     char real[PATH_MAX]; /* not malloc'd: a failed allocation would change the run's name */

@@ -159,6 +159,7 @@ static void test_results(void)
                                         "inception-resize",
                                         "moments",
                                         "stop-on-collapse",
+                                        "preset",
                                         NULL};
     char text[8192] = "[run]\nversion = x\n", want[8192] = "";
     for (const dg_option *t = dg_option_table; t->name; t++) {
