@@ -112,6 +112,8 @@ dg_err dg_model_norm_d(const char *model, const char *name, dg_norm norm, char o
 
 /* Returns the name suffix of models with this norm in D, such as "-spectral", or NULL without a suffix. */
 const char *dg_model_norm_suffix(dg_norm norm);
+/* Returns the length of a model name without the suffix of this norm, which must have one. */
+size_t dg_model_plain_length(const char *name, dg_norm norm);
 
 /* Write the model text of a classifier or conditional GAN with `classes` classes. Returns DG_USAGE if the model is
  * neither a classifier nor a GAN, or the text is too long. */

@@ -126,9 +126,8 @@ static size_t split_name(const char *name, int *classes, dg_norm *norm)
     const size_t n = strlen(name), words = sizeof word - 1;
     *classes = 0;
     for (size_t k = 0; k < sizeof variants / sizeof *variants; k++) {
-        const char *suffix = dg_model_norm_suffix(*norm = variants[k]);
-        const size_t last = strlen(suffix);
-        if (n > last && !strcmp(name + n - last, suffix)) return n - last;
+        const size_t plain = dg_model_plain_length(name, *norm = variants[k]);
+        if (plain < n) return plain;
     }
     size_t at = n > words && !strcmp(name + n - words, word) ? n - words : 0;
     const size_t end = at;

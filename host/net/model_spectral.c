@@ -31,6 +31,12 @@ static const char *const suffixes[] = {
 
 const char *dg_model_norm_suffix(dg_norm norm) { return suffixes[norm]; }
 
+size_t dg_model_plain_length(const char *name, dg_norm norm)
+{
+    const size_t n = strlen(name), last = strlen(suffixes[norm]);
+    return n > last && !strcmp(name + n - last, suffixes[norm]) ? n - last : n;
+}
+
 static const char *after(const char *line)
 {
     line += strcspn(line, "\n");

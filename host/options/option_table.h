@@ -49,6 +49,8 @@ typedef struct {
     const char *text;
 } dg_option;
 
+enum { DG_NORM_D_MODEL, DG_NORM_D_SPECTRAL, DG_NORM_D_NONE }; /* the choices of --norm-d */
+
 enum { DG_EXAMPLES = 5 };
 typedef struct {
     const char *name;
@@ -124,14 +126,13 @@ dg_err dg_options_augment(dg_options *o);
 /* Reset the options that `before` (model, config file or preset) set for an optimizer, schedule or augmentation that a
  * source of higher precedence replaced. */
 void dg_options_drop(dg_options *o, const dg_options *before);
-/* Apply the presets of model `name`'s recipe, then the model's section [train]; use the preset of `user`. Ignores
+/* Apply the presets of model `name`'s recipe, then the model's section [train], and set o->replace_norm. Ignores
  * an unreadable model. */
-dg_err dg_options_model(dg_options *o, const dg_options *user, const char *name);
-/* Set o->preset_used and o->replace_norm for model m, which was read from `name`. `user` has the options of environment
- * and command line only. */
-void dg_options_use_preset(dg_options *o, const dg_options *user, const char *name, const dg_model *m);
-/* Set the values of o->preset_used. */
-dg_err dg_options_take_preset(dg_options *o);
+dg_err dg_options_model(dg_options *o, int preset, const char *name);
+/* True if a preset replaces batch norm in D of model m, which was read from `name`. */
+bool dg_options_replaces_norm(int preset, const char *name, const dg_model *m);
+/* Set the values of a preset, and --norm-d if o->replace_norm is set. */
+dg_err dg_options_take_preset(dg_options *o, int preset);
 /* Let --model name the same network as in the command that started `run`, if a preset replaced batch norm. */
 void dg_options_resume_preset(dg_options *o, const dg_options *run);
 dg_err dg_options_presets(dg_options *o);

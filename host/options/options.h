@@ -55,8 +55,7 @@ typedef struct {
     dg_job_options job; /* members that have an option; dg_options_job sets the others. A run replaces ema_half_life
                            -1 (auto) by a value */
     double lr, lr_d, lr_g, lr_end;
-    int preset,
-        preset_used;   /* index of a choice of --preset; preset_used: sets values, not only stored in config.ini */
+    int preset;
     bool replace_norm; /* the preset replaces batch norm in D (--norm-d spectral) */
     char *augment, *aug_preview;
     bool model_says; /* the model or a config file sets options of [train], so config.ini stores them all */

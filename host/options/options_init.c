@@ -86,17 +86,19 @@ bool dg_options_model_is_file(const char *name) { return strchr(name, '/') || ac
 
 static dg_err name_norm(dg_options *o)
 {
-    static const dg_norm norms[] = {DG_NORM_BATCH, DG_NORM_SPECTRAL,
-                                    DG_NORM_NONE}; /* in the order of the choices of --norm-d */
+    static const dg_norm norms[] = {[DG_NORM_D_MODEL] = DG_NORM_BATCH, /* no suffix */
+                                    [DG_NORM_D_SPECTRAL] = DG_NORM_SPECTRAL,
+                                    [DG_NORM_D_NONE] = DG_NORM_NONE};
     char name[80];
-    const char *suffix = dg_model_norm_suffix(norms[o->norm_d]), *word = o->norm_d == 1 ? "spectral" : "none";
+    const bool spectral = o->norm_d == DG_NORM_D_SPECTRAL;
+    const char *suffix = dg_model_norm_suffix(norms[o->norm_d]), *word = spectral ? "spectral" : "none";
     if (!suffix) return DG_OK;
-    const size_t n = strlen(o->model), last = strlen(suffix);
-    if (n > last && !strcmp(o->model + n - last, suffix)) return DG_OK;
+    const size_t n = strlen(o->model);
     size_t plain = n;
-    for (int i = 1; i < 3; i++) {
-        const char *other = dg_model_norm_suffix(norms[i]);
-        if (n > strlen(other) && !strcmp(o->model + n - strlen(other), other)) plain = n - strlen(other);
+    for (int i = DG_NORM_D_SPECTRAL; i <= DG_NORM_D_NONE; i++) {
+        const size_t length = dg_model_plain_length(o->model, norms[i]);
+        if (length < n && i == o->norm_d) return DG_OK;
+        if (length < n) plain = length;
     }
     if (o->operands)
         return dg_fail(DG_USAGE,
@@ -107,7 +109,7 @@ static dg_err name_norm(dg_options *o)
         return dg_fail(DG_USAGE,
                        DG_MSG("spectral-in-file",
                               "--norm-d %s: only for built-in models; write norm = %s into the sections of D in %s"),
-                       word, o->norm_d == 1 ? word : "none, bias = yes and start = gain", o->model);
+                       word, spectral ? word : "none, bias = yes and start = gain", o->model);
     snprintf(name, sizeof name, "%.*s%s", plain < 60 ? (int)plain : 60, o->model, suffix);
     return dg_option_set(o, dg_option_find("model"), name, "--norm-d");
 }

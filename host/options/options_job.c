@@ -96,6 +96,8 @@ static dg_err check_schedule(const dg_options *o)
                {"r1-end", o->job.r1_end, "r1", o->job.r1},
                {"r2-end", o->job.r2_end, "r2", o->job.r2},
                {"schedule-length", o->schedule_length, NULL, 1}};
+    char half_life[32];
+    dg_option_get(o, dg_option_find("ema-half-life"), half_life, sizeof half_life);
     bool changes = o->job.ema_half_life != 0 || o->job.augment;
     for (size_t i = 0; i < sizeof end / sizeof *end; i++) {
         if (!(end[i].value > 0)) continue;
@@ -117,9 +119,9 @@ static dg_err check_schedule(const dg_options *o)
                                                     "--r1-end, --r2-end, --ema-half-life or --augment"));
     if (o->job.ema > 0 && o->job.ema_half_life != 0)
         return dg_fail(DG_USAGE,
-                       DG_MSG("ema-twice", "--ema %g and --ema-half-life: two decays of one average; give only one of "
-                                           "them, and 0 for the other"),
-                       o->job.ema);
+                       DG_MSG("ema-twice", "--ema %g and --ema-half-life %s: two decays of one average; give only one "
+                                           "of them, and 0 for the other"),
+                       o->job.ema, half_life);
     if (o->job.augment_p < 1 && !o->job.augment)
         return dg_fail(DG_USAGE,
                        DG_MSG("augment-p-alone", "--augment-p %g: requires --augment, for example --augment "
@@ -212,11 +214,11 @@ static dg_err set_one(dg_options *o, const dg_model *m, const dg_model_value *v)
                    v->key, all);
 }
 
-static dg_err take_model(dg_options *o, const dg_model *m)
+static dg_err take_model(dg_options *o, int preset, const dg_model *m)
 {
     const dg_recipe *r = dg_recipe_find(m);
     dg_err e = DG_OK;
-    if (o->preset_used && r && r->preset)
+    if (preset && r && r->preset)
         return dg_fail(DG_USAGE, DG_MSG("preset-for-gans", "--preset: is for GANs; model %s is a classifier"), m->name);
     o->model_says = m->trains > 0 || (r && r->preset);
     for (const char *const(*k)[2] = r ? r->preset : NULL; k && (*k)[0] && !e; k++)
@@ -225,14 +227,13 @@ static dg_err take_model(dg_options *o, const dg_model *m)
     return e;
 }
 
-dg_err dg_options_model(dg_options *o, const dg_options *user, const char *name)
+dg_err dg_options_model(dg_options *o, int preset, const char *name)
 {
     dg_model *m = malloc(sizeof *m);
     if (!m) return dg_fail(DG_DEVICE, "out of memory");
     dg_err e = dg_model_read(name, m);
-    const bool read = !e;
-    if (read) dg_options_use_preset(o, user, name, m);
-    if (read) e = take_model(o, m);
+    o->replace_norm = !e && dg_options_replaces_norm(preset, name, m);
+    if (!e) e = take_model(o, preset, m);
     else if (access(name, R_OK)) e = DG_OK; /* the command reports a model that is not there */
     free(m);
     return e;
@@ -242,7 +243,7 @@ dg_err dg_options_model_job(const dg_model *m, dg_job_options *out)
 {
     dg_options o = {.command = DG_CMD_TRAIN};
     dg_err e = dg_options_presets(&o);
-    if (!e) e = take_model(&o, m);
+    if (!e) e = take_model(&o, 0, m);
     if (!e) e = dg_options_training(&o);
     *out = dg_options_job(&o);
     dg_options_free(&o);

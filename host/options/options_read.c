@@ -263,10 +263,11 @@ static void take_settled(dg_options *o, const dg_options *run)
     if (!o->schedule_length && o->schedule && !strcmp(o->schedule, "cosine")) o->schedule_length = run->schedule_length;
 }
 
-static dg_err set_base(dg_options *o, const char *config)
+/* user: the options of environment and command line only */
+static dg_err set_base(dg_options *o, const dg_options *user)
 {
-    const dg_err e = config ? dg_config_read(config, o) : DG_OK;
-    return e ? e : dg_options_take_preset(o);
+    const dg_err e = user->config ? dg_config_read(user->config, o) : DG_OK;
+    return e ? e : dg_options_take_preset(o, user->preset);
 }
 
 static dg_err set_given(dg_options *o, const scanned *s)
@@ -292,9 +293,9 @@ static dg_err set_from_model(dg_options *o, const scanned *s, const dg_options *
     if (!operand && o->command != DG_CMD_TRAIN) return DG_OK;
     dg_options named = {.command = o->command, .operands = o->operands};
     dg_err e = dg_options_presets(&named);
-    if (!e) e = set_base(&named, user->config);
+    if (!e) e = set_base(&named, user);
     if (!e) e = set_given(&named, s);
-    if (!e) e = dg_options_model(o, user, operand && o->operands ? o->operand[0] : named.model);
+    if (!e) e = dg_options_model(o, user->preset, operand && o->operands ? o->operand[0] : named.model);
     dg_options_free_values(&named);
     return e;
 }
@@ -332,7 +333,7 @@ static dg_err set_all(dg_options *o, const scanned *s)
     if (!e) e = copy(&before, o);
     if (!e && *run_config) e = read_run_config(run_config, o, &run);
     if (!e && *run_config) dg_options_resume_preset(o, &run);
-    if (!e) e = set_base(o, probe.config);
+    if (!e) e = set_base(o, &probe);
     if (!e) dg_options_drop(o, &before);
     if (!e) e = copy(&before, o);
     if (!e) e = set_given(o, s);

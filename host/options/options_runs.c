@@ -21,9 +21,8 @@ static void default_out(const dg_options *o, char *out, size_t size)
     char real[PATH_MAX]; /* not malloc'd: a failed allocation would change the run's name */
     const char *model = dg_last_component(o->model ? o->model : dg_option_find("model")->preset);
     const char *data = dg_last_component(realpath(o->data, real) ? real : o->data);
-    const char *norm = o->replace_norm ? dg_model_norm_suffix(DG_NORM_SPECTRAL) : ".cfg"; /* not part of the name */
-    size_t n = strlen(model);
-    if (n > strlen(norm) && !strcmp(model + n - strlen(norm), norm)) n -= strlen(norm);
+    size_t n = o->replace_norm ? dg_model_plain_length(model, DG_NORM_SPECTRAL) : strlen(model);
+    if (n > 4 && !strncmp(model + n - 4, ".cfg", 4)) n -= 4;
     const size_t length = strlen(data), zip = length > 4 && !strcmp(data + length - 4, ".zip") ? 4 : 0;
     snprintf(out, size, "samples/%.*s-%.*s", length ? (int)(length < 255 ? length - zip : 255) : 4,
              length ? data : "data", (int)n, model);

@@ -49,27 +49,23 @@ static bool has_batch_norm(const dg_model *m)
     return found;
 }
 
-enum { NORM_SPECTRAL = 1 }; /* index of the choice of --norm-d */
-
-void dg_options_use_preset(dg_options *o, const dg_options *user, const char *name, const dg_model *m)
+bool dg_options_replaces_norm(int preset, const char *name, const dg_model *m)
 {
-    o->preset_used = user->preset;
-    o->replace_norm = user->preset == STEADY && has_batch_norm(m) && !dg_options_model_is_file(name);
+    return preset == STEADY && has_batch_norm(m) && !dg_options_model_is_file(name);
 }
 
-dg_err dg_options_take_preset(dg_options *o)
+dg_err dg_options_take_preset(dg_options *o, int preset)
 {
     dg_err e = DG_OK;
-    if (o->preset_used == NONE) return DG_OK;
-    for (pair *p = values[o->preset_used]; (*p)[0] && !e; p++)
+    if (preset == NONE) return DG_OK;
+    for (pair *p = values[preset]; (*p)[0] && !e; p++)
         e = dg_option_set(o, dg_option_find((*p)[0]), (*p)[1], "--preset");
-    if (o->replace_norm) o->norm_d = NORM_SPECTRAL;
+    if (o->replace_norm) o->norm_d = DG_NORM_D_SPECTRAL;
     return e;
 }
 
 void dg_options_resume_preset(dg_options *o, const dg_options *run)
 {
-    const char *norm = dg_model_norm_suffix(DG_NORM_SPECTRAL), *model = run->model ? run->model : "";
-    const size_t n = strlen(model), last = strlen(norm);
-    if (run->preset == STEADY && n > last && !strcmp(model + n - last, norm)) o->norm_d = NORM_SPECTRAL;
+    const bool spectral = run->model && run->model[dg_model_plain_length(run->model, DG_NORM_SPECTRAL)];
+    if (run->preset == STEADY && spectral) o->norm_d = DG_NORM_D_SPECTRAL;
 }
