@@ -1,13 +1,15 @@
 /* Declarations shared by the optimizers on CPUs. */
 #pragma once
 
+#include "core/group/slices.h"
 #include "kernels/cpu/cpu.h"
 
 #include <float.h>
 #include <math.h>
 
-/* PIECE: values per piece. MANY: min number of values for which several threads are faster. */
-enum { DG_SWEEP_PIECE = 4096, DG_SWEEP_MANY = 1 << 15 };
+/* PIECE: values per piece; a slice of the weights has whole pieces. MANY: min number of values for which several
+ * threads are faster. */
+enum { DG_SWEEP_PIECE = DG_SLICE_PIECE, DG_SWEEP_MANY = 1 << 15 };
 
 #if DG_FP == 64
 static inline real dg_root(real x) { return sqrt(x); }

@@ -1,0 +1,42 @@
+#include "core/group/group.h"
+
+#include <string.h>
+
+int dg_group_rank(const dg_group *g) { return g ? g->rank : 0; }
+
+int dg_group_size(const dg_group *g) { return g ? g->size : 1; }
+
+static dg_err copy(void *to, const void *from, size_t bytes)
+{
+    if (bytes && to != from) memcpy(to, from, bytes);
+    return DG_OK;
+}
+
+dg_err dg_group_all_to_all(dg_group *g, const void *from, void *to, size_t bytes_each)
+{
+    return g ? g->calls->all_to_all(g, from, to, bytes_each) : copy(to, from, bytes_each);
+}
+
+dg_err dg_group_all_gather(dg_group *g, void *all, size_t bytes_each)
+{
+    return g ? g->calls->all_gather(g, all, bytes_each) : DG_OK;
+}
+
+dg_err dg_group_broadcast(dg_group *g, void *bytes, size_t n) { return g ? g->calls->broadcast(g, bytes, n) : DG_OK; }
+
+dg_err dg_group_gather(dg_group *g, const void *own, void *all, size_t bytes_each)
+{
+    return g ? g->calls->gather(g, own, all, bytes_each) : copy(all, own, bytes_each);
+}
+
+dg_err dg_group_turn(dg_group *g, const void *own, void *all)
+{
+    return g ? g->calls->turn(g, own, all) : copy(all, own, DG_TURN_BYTES);
+}
+
+void dg_group_abort(dg_group *g, int code)
+{
+    if (g) g->calls->abort_all(g, code);
+}
+
+dg_err dg_group_close(dg_group *g) { return g ? g->calls->close(g) : DG_OK; }
