@@ -38,8 +38,9 @@ KFLAGS    = $(KOPT) -ffp-contract=fast -fno-math-errno -fno-trapping-math
 
 # Properties of the compiler and the system, found once by scripts/build/detect: OPENMP, HARDEN, HARDEN_LD, PREFIX_MAP,
 # DEP_CFLAGS, DEP_LIBS, ISAS, FOUND. Found again, and everything rebuilt, if the compiler or the flags below change.
+MPICC_ASKED := $(if $(filter undefined,$(origin MPICC)),find,$(MPICC))
 FLAGS_TEXT := $(CC) | $(CPPFLAGS) | $(CFLAGS) | $(LDFLAGS) | $(WARN) | $(SANFLAGS) | $(KFLAGS) | $(PIC)\
-              $(if $(ISAS), | $(ISAS))
+              $(if $(ISAS), | $(ISAS)) | MPI $(MPICC_ASKED)
 NO_BUILD   := clean deb distclean format help install lint uninstall
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/found.mk
@@ -61,7 +62,7 @@ ROWS      := $(foreach f,$(OPS_C),$(if $(filter op.c ops.c,$(notdir $(f)))$(find
 MULTI     := $(patsubst kernels/%.c,%,$(filter-out $(ROWS),$(OPS_C)))
 
 COUNTS    := $(BUILD)/core/tune/counts_csv.o
-HOST_SRC  := $(filter-out host/cli/main.c,$(call below,core,.c) $(call below,host,.c)) \
+HOST_SRC  := $(filter-out host/cli/main.c host/group/mpi/%,$(call below,core,.c) $(call below,host,.c)) \
              $(filter-out %/no_cuda.c,$(wildcard $(patsubst %,kernels/%/*.c,cpu cuda fused))) $(ROWS)
 HOST_OBJ  := $(HOST_SRC:%.c=$(BUILD)/%.o) $(BUILD)/models.o $(BUILD)/tuning.o $(BUILD)/page.o \
              $(COUNTS)
@@ -100,6 +101,8 @@ REFERENCE := $(patsubst tests/%.c,$(BUILD)/tests/%.o,$(wildcard tests/reference*
 REFERENCE_LIB := $(BUILD)/tests/reference.a
 MODELS    := $(sort $(wildcard models/*.cfg))
 DOCS      := $(BUILD)/dcgan.1 $(BUILD)/dcgan.bash $(BUILD)/dcgan.zsh $(BUILD)/dcgan.fish
+# The plugin for MPI, once per MPI that was found, is next to the program.
+PLUGINS   := $(MPIS:%=$(dir $(PROGRAM))dcgan-mpi-%.so)
 
 .PHONY: all lib tests check check-all install uninstall clean distclean help format lint reference torture fuzz \
         fuzzers soak ptx-soak deb FORCE
@@ -107,7 +110,7 @@ DOCS      := $(BUILD)/dcgan.1 $(BUILD)/dcgan.bash $(BUILD)/dcgan.zsh $(BUILD)/dc
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(PROGRAM) $(LIBRARY) $(DOCS) ## the program, the library, man page and shell completion (default)
+all: $(PROGRAM) $(PLUGINS) $(LIBRARY) $(DOCS) ## the program, the library, man page and shell completion (default)
 	@echo "$(PROGRAM) $(VERSION): $(FOUND)"
 
 $(PROGRAM): $(BUILD)/host/cli/main.o $(LIB) $(CUDA_LIB)
@@ -134,6 +137,11 @@ $(BUILD)/$(SONAME): $(PUBLIC) $(LIB) $(CUDA_LIB) host/lib/exports.map
 $(BUILD)/dcgan.pc.in: host/lib/dcgan.pc.in include/dcgan.h $(BUILD)/flags $(BUILD)/cuda-found.mk
 	$(Q)sed -e 's|@VERSION@|$(VERSION)|' \
 	    -e 's|@LIBS@|$(strip $(DEP_LIBS) $(CUDA_LIBS) $(OPENMP) $(SANFLAGS) -pthread)|' $< > $@
+
+$(dir $(PROGRAM))dcgan-mpi-%.so: host/group/mpi/plugin.c $(BUILD)/flags
+	@echo "  MPI   $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(MPI_CFLAGS_$*) -MMD -MP -MF $(BUILD)/mpi-$*.d -shared \
+	    $(filter-out -pie,$(ALL_LDFLAGS)) -o $@ $< $(MPI_LIBS_$*)
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -175,12 +183,14 @@ COMMIT  = $(shell [ ! -e .git ] || \
 $(BUILD)/flags: FORCE
 	$(call update,$(call quoted,$(FLAGS_TEXT)))
 $(BUILD)/version.h: FORCE
-	$(call update,'#define DG_VERSION "dcgan $(VERSION)$(if $(COMMIT), ($(COMMIT)))"' '#define DG_FEATURES "$(FOUND)"')
+	$(call update,'#define DG_VERSION "dcgan $(VERSION)$(if $(COMMIT), ($(COMMIT)))"' '#define DG_FEATURES "$(FOUND)"' \
+	    '#define DG_LIBDIR "$(libdir)"')
 $(BUILD)/core/base/build_info.o: ALL_CFLAGS += -I$(BUILD)
 $(BUILD)/core/base/build_info.o: $(BUILD)/version.h
 
 $(BUILD)/found.mk: scripts/build/detect $(BUILD)/flags
-	$(Q)CC='$(CC)' CFLAGS='$(CPPFLAGS) $(CFLAGS)' LDFLAGS='$(LDFLAGS)' SAN='$(SAN)' sh scripts/build/detect > $@.tmp
+	$(Q)CC='$(CC)' CFLAGS='$(CPPFLAGS) $(CFLAGS)' LDFLAGS='$(LDFLAGS)' SAN='$(SAN)' \
+	    MPICC='$(MPICC_ASKED)' sh scripts/build/detect > $@.tmp
 	@mv $@.tmp $@
 
 # The texts of commands and options come from the program.
@@ -234,6 +244,7 @@ tests: $(TESTS) $(FUZZERS) $(PRELOADS) ## build the tests
 RUN_TESTS = OBJECTS='$(BUILD)' RUN_TIMES=$(BUILD)/times DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) \
     PRELOADS='$(RUN_PRELOADS)' TORTURE_EVERY=$(if $(filter check,$(MAKECMDGOALS)),160,$(if $(SAN),160,100)) \
     sh scripts/run-tests
+check check-all: $(PLUGINS)
 ifneq ($(ROOM),)
 ROOM_TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(filter tests/$(ROOM)/%,$(TEST_SRC))))
 $(if $(ROOM_TESTS),,$(error ROOM=$(ROOM): no C test in tests/$(ROOM); a room is core/plan, host/data ...))
@@ -304,6 +315,11 @@ install: $(filter all check check-all tests,$(MAKECMDGOALS)) ## install what mak
 	install -m 644 $(BUILD)/dcgan.fish '$(DESTDIR)$(fishdir)/dcgan.fish'
 	install -m 644 include/dcgan.h '$(DESTDIR)$(incdir)/dcgan.h'
 	install -m 644 $(BUILD)/libdcgan.a $(BUILD)/$(SONAME) '$(DESTDIR)$(libdir)'
+	@for f in $(dir $(PROGRAM))dcgan-mpi-*.so; do \
+	    [ ! -e "$$f" ] || { install -d '$(DESTDIR)$(libdir)/dcgan' && \
+	        echo "install -m 644 $$f $(DESTDIR)$(libdir)/dcgan" && \
+	        install -m 644 "$$f" '$(DESTDIR)$(libdir)/dcgan'; } || exit 1; \
+	done
 	ln -sf $(SONAME) '$(DESTDIR)$(libdir)/libdcgan.so'
 	sed -e 's|@LIBDIR@|$(libdir)|' -e 's|@INCDIR@|$(incdir)|' $(BUILD)/dcgan.pc.in \
 	    > '$(DESTDIR)$(libdir)/pkgconfig/dcgan.pc'
@@ -315,7 +331,7 @@ uninstall: ## remove what install put there
 	rm -f '$(DESTDIR)$(bindir)/dcgan' '$(DESTDIR)$(mandir)/man1/dcgan.1' '$(DESTDIR)$(compdir)/dcgan' \
 	    '$(DESTDIR)$(zshdir)/_dcgan' '$(DESTDIR)$(fishdir)/dcgan.fish' '$(DESTDIR)$(incdir)/dcgan.h' \
 	    $(foreach f,libdcgan.a libdcgan.so $(SONAME) pkgconfig/dcgan.pc,'$(DESTDIR)$(libdir)/$(f)')
-	rm -rf '$(DESTDIR)$(datadir)/dcgan'
+	rm -rf '$(DESTDIR)$(datadir)/dcgan' '$(DESTDIR)$(libdir)/dcgan'
 
 SOURCES = $(shell find core kernels host include samples sim tests \
             -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp')
@@ -325,7 +341,7 @@ lint: ## who includes and calls whom, clang-tidy, cppcheck, and what the analyse
 	$(Q)sh scripts/lint
 
 clean: ## remove what was built
-	rm -rf build build-san dcgan
+	rm -rf build build-san dcgan dcgan-mpi-*.so
 distclean: clean ## the same, with every build-* directory and config.mk
 	rm -rf build-* config.mk
 
@@ -339,6 +355,7 @@ help: ## this list
 	@echo '  V=1           show the commands'
 	@echo '  WERROR=1      warnings are errors'
 	@echo '  NVCC=...      the CUDA compiler (found by itself); empty: build without CUDA'
+	@echo '  MPICC=...     compiler commands of MPI (found by itself); empty: build without MPI'
 	@echo '  CUDA_ARCH=... auto (the GPUs here, or a short list), one (or one of it), native, or a list such as 75,80,90'
 	@echo '  SAN=1         with AddressSanitizer and UndefinedBehaviorSanitizer, in build-san/; without CUDA'
 	@echo '  BUILD=DIR     objects go there'

@@ -4,3 +4,4 @@
 
 const char *const dg_version = DG_VERSION;
 const char *const dg_features = DG_FEATURES;
+const char *const dg_libdir = DG_LIBDIR;
