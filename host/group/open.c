@@ -1,0 +1,198 @@
+#include "host/group/open.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/group/hosts.h"
+#include "host/group/load.h"
+#include "host/group/watch.h"
+
+/* The first member is what the caller has. */
+typedef struct {
+    dg_group group;
+    const dg_mpi_table *mpi;
+    dg_watch *watch;
+    dg_group_options options;
+    char (*host)[DG_HOST_NAME];
+    const char **names;
+} mpi_group;
+
+/* A rank is silent for this time after the limit, so that one rank reports for all. */
+static const double others_report = 2;
+
+static mpi_group *of(dg_group *g) { return (mpi_group *)g; }
+
+/* Ends a call that returned `bad`. */
+static dg_err ended(mpi_group *m, int bad)
+{
+    dg_watch_end(m->watch);
+    if (!bad) return DG_OK;
+    return dg_fail(DG_DEVICE, "message among %d processes: failed (%s: %s)", m->group.size, m->group.name,
+                   m->mpi->why());
+}
+
+static dg_err all_to_all(dg_group *g, const void *from, void *to, size_t bytes_each)
+{
+    dg_watch_begin(of(g)->watch);
+    return ended(of(g), of(g)->mpi->all_to_all(from, to, bytes_each));
+}
+
+static dg_err all_gather(dg_group *g, void *all, size_t bytes_each)
+{
+    dg_watch_begin(of(g)->watch);
+    return ended(of(g), of(g)->mpi->all_gather(all, bytes_each));
+}
+
+static dg_err broadcast(dg_group *g, void *bytes, size_t n)
+{
+    dg_watch_begin(of(g)->watch);
+    return ended(of(g), of(g)->mpi->broadcast(bytes, n));
+}
+
+static dg_err gather(dg_group *g, const void *own, void *all, size_t bytes_each)
+{
+    dg_watch_begin(of(g)->watch);
+    return ended(of(g), of(g)->mpi->gather(own, all, bytes_each));
+}
+
+static dg_err turn(dg_group *g, const void *own, void *all)
+{
+    dg_watch_begin(of(g)->watch);
+    return ended(of(g), of(g)->mpi->turn(own, all, DG_TURN_BYTES));
+}
+
+static volatile sig_atomic_t exit_code;
+
+static void leave(int number)
+{
+    (void)number;
+    _exit(exit_code);
+}
+
+/* Ends the process after 10 s if MPI_Abort does not return. */
+static void abort_all(dg_group *g, int code)
+{
+    exit_code = code;
+    (void)sigaction(SIGALRM, &(struct sigaction){.sa_handler = leave}, NULL);
+    (void)alarm(10);
+    of(g)->mpi->abort_all(code);
+    _exit(code);
+}
+
+static dg_err close_group(dg_group *g)
+{
+    mpi_group *m = of(g);
+    dg_watch_begin(m->watch);
+    const int bad = m->mpi->close();
+    dg_watch_end(m->watch);
+    dg_err e = bad ? dg_fail(DG_DEVICE, "closing the group of %d processes: failed (%s)", g->size, m->mpi->why())
+                   : DG_OK;
+    dg_watch_close(m->watch);
+    free(m->names);
+    free(m->host);
+    free(m);
+    return e;
+}
+
+/* Reports the ranks that did not begin a call, and ends all processes. The lowest rank that waits reports. */
+static void late(void *context, double seconds)
+{
+    mpi_group *m = context;
+    const dg_group *g = &m->group;
+    int absent = 0, first = -1, present = -1;
+    for (int r = 0; r < g->size; r++) {
+        if (!m->mpi->absent(r)) {
+            if (present < 0) present = r;
+            continue;
+        }
+        if (first < 0) first = r;
+        absent++;
+    }
+    if (present != g->rank && seconds < m->options.limit + others_report) return;
+    char whom[DG_HOST_NAME + 96], prefix[DG_HOST_NAME + 32] = "", text[2 * DG_HOST_NAME + 256];
+    if (absent == 0) snprintf(whom, sizeof whom, "no end of a message among %d processes", g->size);
+    else if (absent == 1) snprintf(whom, sizeof whom, "no word from rank %d (%s)", first, g->host[first]);
+    else
+        snprintf(whom, sizeof whom, "no word from rank %d (%s) and %d other%s", first, g->host[first], absent - 1,
+                 absent == 2 ? "" : "s");
+    if (g->rank) snprintf(prefix, sizeof prefix, "rank %d on %s: ", g->rank, g->host[g->rank]);
+    dg_set_message("%s%s for %g s; {resume} continues the run from its last checkpoint", prefix, whom,
+                   m->options.limit);
+    snprintf(text, sizeof text, "%s", dg_message());
+    m->options.lost(text);
+    abort_all(&m->group, DG_DEVICE);
+}
+
+/* Exchanges the host names and counts hosts. */
+static dg_err meet(mpi_group *m)
+{
+    dg_group *g = &m->group;
+    m->host = calloc((size_t)g->size, sizeof *m->host);
+    m->names = calloc((size_t)g->size, sizeof *m->names);
+    if (!m->host || !m->names) return dg_fail(DG_DEVICE, "out of memory for %d host names", g->size);
+    if (gethostname(m->host[g->rank], DG_HOST_NAME - 1)) snprintf(m->host[g->rank], DG_HOST_NAME, "unknown");
+    dg_err e = all_gather(g, m->host, DG_HOST_NAME);
+    if (e) return e;
+    const dg_host_place p = dg_host_place_of((const char(*)[DG_HOST_NAME])m->host, g->size, g->rank);
+    g->local_rank = p.local_rank, g->local_size = p.local_size, g->hosts = p.hosts;
+    for (int r = 0; r < g->size; r++) m->names[r] = m->host[r];
+    g->host = m->names;
+    return DG_OK;
+}
+
+static dg_err open_mpi(const dg_launch *l, mpi_group *m)
+{
+    static const dg_group_calls calls = {all_to_all, all_gather, broadcast, gather, turn, abort_all, close_group};
+    const dg_group_options *o = &m->options;
+    dg_group *g = &m->group;
+    g->calls = &calls;
+    dg_err e = dg_mpi_load(l, &m->mpi);
+    if (e) return e;
+    const double word_after = o->limit < 4 ? o->limit / 4 : 1;
+    const int bad = m->mpi->open(word_after, o->piece, &g->rank, &g->size);
+    g->name = m->mpi->name();
+    if (bad) return dg_fail(DG_DEVICE, "%s: cannot start (%s)", g->name, m->mpi->why());
+    if ((l->size && g->size != l->size) || (l->rank >= 0 && g->rank != l->rank))
+        return dg_fail(DG_USAGE,
+                       "%s started process %d of %d, but %s finds process %d of %d: it is not the MPI of %s; set "
+                       "DCGAN_MPI to the plugin for that MPI, or start with the mpirun of %s",
+                       l->program, l->rank, l->size, g->name, g->rank, g->size, l->program, g->name);
+    if (g->size == 1) return DG_OK;
+    e = dg_watch_open(o->limit, late, m, &m->watch);
+    return e ? e : meet(m);
+}
+
+dg_err dg_group_open(const dg_launch *l, const dg_group_options *o, dg_group **out)
+{
+    *out = NULL;
+    if (l->by == DG_LAUNCH_ALONE) return DG_OK;
+    mpi_group *m = calloc(1, sizeof *m);
+    if (!m) return dg_fail(DG_DEVICE, "group of processes: out of memory");
+    m->options = *o;
+    dg_err e = open_mpi(l, m);
+    if (!e && m->group.size > 1) {
+        *out = &m->group;
+        return DG_OK;
+    }
+    if (e && l->rank > 0) {
+        char host[DG_HOST_NAME] = "";
+        (void)gethostname(host, sizeof host - 1);
+        e = dg_context(e, "rank %d on %s", l->rank, host);
+    }
+    /* After an error, the other ranks may be in another call. The process ends without MPI_Finalize, and the launcher
+     * ends the others. */
+    if (!e) return close_group(&m->group);
+    dg_watch_close(m->watch);
+    free(m->names);
+    free(m->host);
+    free(m);
+    return e;
+}
+
+void dg_group_pause_limit(dg_group *g, bool paused)
+{
+    if (g) dg_watch_pause(of(g)->watch, paused);
+}
