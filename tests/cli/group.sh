@@ -46,7 +46,7 @@ mpi()
     start 0 2 unlimited 2
     start 0 2 turn 2
     reports 2
-    start 0 2 paused 2
+    start 0 2 paused 3
     reports 2
     host=$(uname -n)
     start 5 2 silent 1
