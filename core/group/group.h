@@ -2,8 +2,8 @@
  * NULL group is a process without others: its rank is 0, its size 1, and its calls copy memory at most.
  *
  * Every rank makes the same calls in the same order and with the same sizes, from one thread. A call returns when this
- * rank's part is complete. Sizes are in bytes, without an upper limit. After a call returned an error, the only valid
- * calls are dg_group_abort and dg_group_close. */
+ * rank's part is complete, which may be before other ranks begin the call. Sizes are in bytes, without an upper limit.
+ * A call that fails returns DG_DEVICE; after that, the only valid calls are dg_group_abort and dg_group_close. */
 #pragma once
 
 #include <stddef.h>

@@ -20,5 +20,6 @@ typedef struct {
  * "rank N on HOST: ". */
 dg_err dg_group_open(const dg_launch *l, const dg_group_options *o, dg_group **out);
 
-/* Suspends or resumes the limit of calls, for example in the call after images are decoded. Every rank does both. */
+/* Suspends or resumes this rank's limit, for example while it waits for a rank that decodes images. Every rank that
+ * waits suspends its limit. */
 void dg_group_pause_limit(dg_group *g, bool paused);

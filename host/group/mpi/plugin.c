@@ -149,7 +149,7 @@ static int start_broadcast(const void *from, void *to, int n, MPI_Datatype type,
     return MPI_Ibcast(to, n, type, 0, m.data, request);
 }
 
-/* Runs a call in pieces. Offsets of `from` and `to` are the same, so NULL buffers stay unused. */
+/* Runs a call in pieces of `each` bytes per rank. from, to: NULL if this rank's part of the call does not use it. */
 static int call_in_pieces(const char *name, start *begin, const void *from, void *to, size_t each, const patience *p)
 {
     atomic_fetch_add(&m.call, 1);
