@@ -53,6 +53,7 @@ void dg_ref_norm_stats(const dg_norm_stats_args *a)
             double m = (double)(sum / rows), v = (double)squares;
             mean[g * a->C + c] = m;
             rstd[g * a->C + c] = 1 / sqrt(v / rows + a->eps);
+            if (!rm) continue;
             rm[c] = (1 - a->momentum) * rm[c] + a->momentum * m;
             rv[c] = (1 - a->momentum) * rv[c] + a->momentum * v / (rows - 1);
         }
@@ -162,8 +163,8 @@ void dg_ref_dropout(const dg_dropout_args *a)
     for (int64_t i = 0; i < a->n; i++) {
         uint32_t word[4];
         const uint64_t stream = (uint64_t)DG_STREAM_DROPOUT << 56 | (uint64_t)a->layer << 40 | a->state->step;
-        dg_philox(word, a->state->seed, stream, (uint64_t)i / 4);
-        const bool kept = ldexp((double)word[i % 4], -32) >= a->p;
+        dg_philox(word, a->state->seed, stream, (uint64_t)(a->first + i) / 4);
+        const bool kept = ldexp((double)word[(a->first + i) % 4], -32) >= a->p;
         ((double *)a->y)[i] = kept ? ((double *)a->x)[i] / (1 - a->p) : 0;
     }
 }
@@ -228,9 +229,10 @@ void dg_ref_gather(const dg_gather_args *a)
     const int count = a->H * a->W * a->C, cell = a->prepared ? (int)(a->record - (a->label ? 4 : 0)) / count : 1;
     for (int n = 0; n < a->N; n++) {
         uint32_t word[4];
-        dg_philox(word, a->state->seed, (uint64_t)DG_STREAM_FLIP << 56 | a->state->step, (uint64_t)(n / 4));
-        bool mirror = a->flip && word[n % 4] % 2;
-        const uint8_t *record = a->data + a->perm[a->state->cursor + n] * a->record;
+        const int place = a->first + n;
+        dg_philox(word, a->state->seed, (uint64_t)DG_STREAM_FLIP << 56 | a->state->step, (uint64_t)(place / 4));
+        bool mirror = a->flip && word[place % 4] % 2;
+        const uint8_t *record = a->data + a->perm[a->state->cursor + place] * a->record;
         uint32_t label = 0;
         for (int i = 3; i >= 0 && a->label; i--) label = label * 256 + record[count * cell + i];
         if (a->label) a->label[n] = (int32_t)label;
@@ -249,8 +251,8 @@ void dg_ref_noise(const dg_noise_args *a)
     uint64_t step = a->stream == DG_STREAM_NOISE ? a->state->step : a->first_step;
     for (int64_t i = 0; i < a->n; i++) {
         float four[4];
-        dg_normal4(four, a->state->seed, dg_subsequence(a->stream, step), (uint64_t)i / 4);
-        ((double *)a->z)[i] = (double)four[i % 4];
+        dg_normal4(four, a->state->seed, dg_subsequence(a->stream, step), (uint64_t)(a->first + i) / 4);
+        ((double *)a->z)[i] = (double)four[(a->first + i) % 4];
     }
 }
 

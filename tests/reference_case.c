@@ -17,7 +17,7 @@ void **dg_ref_pointer(const dg_op *op, int i)
 static size_t count_anywhere(const dg_op *op, const char *name)
 {
     const dg_gather_args *a = &op->u.gather;
-    const int64_t end = a->state->cursor + a->N;
+    const int64_t end = a->state->cursor + a->first + a->N;
     size_t last = 0;
     if (strcmp(name, "perm") == 0) return (size_t)end;
     for (int64_t i = 0; i < end; i++)

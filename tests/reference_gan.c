@@ -93,7 +93,7 @@ static void augment(const dg_augment_args *a, int n, bool back)
     const int64_t at = (int64_t)n * P * C;
     double u[8], *y = (back ? (double *)a->dx : (double *)a->y) + at;
     const double *x = (back ? (const double *)a->dy : (const double *)a->x) + at;
-    const int what = draw(u, a, n);
+    const int what = draw(u, a, a->first + n);
     const bool color = what & DG_AUGMENT_COLOR;
     const double bias = color ? u[0] - 0.5 : 0, s = color ? 2 * u[1] : 1, k = color ? u[2] + 0.5 : 1;
     const int my = (int)floor(a->H / 8.0 + 0.5), mx = (int)floor(a->W / 8.0 + 0.5), by = (int)floor(a->H / 2.0 + 0.5),
@@ -249,4 +249,50 @@ void dg_ref_pick_dx(const dg_pick_args *a)
             const double w = pick_weight(a, n, c);
             ((double *)a->dx)[n * a->width + c] = w != 0 ? w * ((double *)a->dy)[n] : 0;
         }
+}
+
+/* The sum of shards `from` to `to` - 1 of value i, whose number is a power of two. */
+static double shard_sum(const dg_shard_sum_args *a, int from, int to, int64_t i)
+{
+    if (to - from == 1) return ((double *)a->g)[from * a->n + i];
+    const int middle = (from + to) / 2;
+    return shard_sum(a, from, middle, i) + shard_sum(a, middle, to, i);
+}
+
+void dg_ref_shard_sum(const dg_shard_sum_args *a)
+{
+    for (int64_t i = 0; i < a->n; i++) ((double *)a->g)[i] = a->factor * shard_sum(a, 0, a->shards, i);
+}
+
+void dg_ref_shard_running(const dg_shard_running_args *a)
+{
+    for (int i = 0; i < a->groups * a->C; i++) {
+        long double mean = 0, var = 0;
+        for (int k = 0; k < a->shards; k++) {
+            const double *x = (double *)a->x + k * a->each + a->at + i;
+            mean += x[0];
+            var += fmax(0, pow(x[a->groups * a->C], -2) - a->eps) * a->count / (a->count - 1);
+        }
+        double *m = (double *)a->running_mean + i % a->C, *v = (double *)a->running_var + i % a->C;
+        *m += a->momentum * ((double)mean / a->shards - *m);
+        *v += a->momentum * ((double)var / a->shards - *v);
+    }
+}
+
+void dg_ref_shard_collect(const dg_shard_collect_args *a)
+{
+    for (int i = 0; i < a->n; i++) {
+        if (a->taken & 1 << i) ((double *)a->x)[i] = a->ring[a->state->step % DG_RING].value[i];
+        if (a->cleared & 1 << i) ((double *)a->x)[i] = 0;
+    }
+}
+
+void dg_ref_shard_metrics(const dg_shard_metrics_args *a)
+{
+    for (int i = 0; i < DG_METRICS_MAX; i++) {
+        double sum = 0;
+        for (int k = 0; k < a->shards; k++) sum += ((double *)a->x)[k * a->each + a->at + i];
+        if ((a->means | a->sums) & 1 << i)
+            a->ring[a->state->step % DG_RING].value[i] = a->means & 1 << i ? sum / a->shards : sum;
+    }
 }

@@ -64,6 +64,7 @@ typedef struct {
 /* Batch norm statistics of x, separately for `groups` equal parts of the batch (D has real and fake images in one
  * batch). rstd = 1/sqrt(var + eps), where var is the biased variance. One group after another updates the running
  * statistics: r = (1 - momentum) r + momentum s, where s is the mean or unbiased variance. Ioffe & Szegedy 2015.
+ * running_mean and running_var are both NULL if op shard_running updates the running statistics.
  * Shapes: mean, rstd (groups, C); running_mean, running_var (C), updated in place; x (N, H, W, C). */
 typedef struct {
     void *mean, *rstd;
@@ -139,13 +140,14 @@ typedef struct {
 } dg_add_args;
 
 /* Op dropout (Srivastava et al. 2014, inverted) writes y[i] = x[i] / (1 - p) or 0. y[i] is 0 if value i % 4 of
- * dg_philox(seed, (DG_STREAM_DROPOUT, layer << 40 | step), i / 4) is less than 2^32 p. The gradient is dropout applied
- * to dy. y may be x. Shapes: x, y (n). 0 <= p < 1; layer < 2^16. */
+ * dg_philox(seed, (DG_STREAM_DROPOUT, layer << 40 | step), i / 4) is less than 2^32 p. For random numbers, values are
+ * counted from `first`: i = first for y[0]. The gradient is dropout applied to dy. y may be x. Shapes: x, y (n).
+ * 0 <= p < 1; layer < 2^16. */
 typedef struct {
     void *y;
     void *x;
     const dg_step_state *state;
-    int64_t n;
+    int64_t n, first;
     double p;
     int layer;
 } dg_dropout_args;
@@ -240,10 +242,10 @@ typedef struct {
     int net, bad; /* index into state->lr; index into dg_metrics.value */
 } dg_update_args;
 
-/* gather reads records perm[cursor + n] of the dataset and writes x = pixel / dev[c] - shift[c]. Images are mirrored
- * left-right if flip is set and bit 0 of value n % 4 of dg_philox(seed, (DG_STREAM_FLIP, step), n / 4) is 1. A record
- * is an image and optionally a little-endian label of 4 bytes. If `prepared` is set, the image is stored as
- * values of x in the backend's type, otherwise as bytes. */
+/* gather reads records perm[cursor + n] of the dataset, n = first ... first + N - 1, and writes x = pixel / dev[c] -
+ * shift[c]. Images are mirrored left-right if flip is set and bit 0 of value n % 4 of dg_philox(seed, (DG_STREAM_FLIP,
+ * step), n / 4) is 1. A record is an image and optionally a little-endian label of 4 bytes. If `prepared` is set, the
+ * image is stored as values of x in the backend's type, otherwise as bytes. */
 enum { DG_CHANNELS_MAX = 4 };
 typedef struct {
     void *x;        /* out (N, H, W, C); C <= DG_CHANNELS_MAX */
@@ -253,15 +255,15 @@ typedef struct {
     const dg_step_state *state;
     int64_t record; /* bytes per record of the dataset; bytes after image and label are ignored */
     double dev[DG_CHANNELS_MAX], shift[DG_CHANNELS_MAX];
-    int N, H, W, C, flip, prepared;
+    int N, H, W, C, flip, prepared, first;
 } dg_gather_args;
 
-/* Op noise writes z[i] = normal i % 4 of dg_normal4(seed, (stream, step), i / 4), converted from float. step is
- * state->step for DG_STREAM_NOISE, and first_step for other streams. */
+/* Op noise writes z[i - first] = normal i % 4 of dg_normal4(seed, (stream, step), i / 4), i = first ... first + n - 1,
+ * converted from float. step is state->step for DG_STREAM_NOISE, and first_step for other streams. */
 typedef struct {
     void *z;
     const dg_step_state *state;
-    int64_t n;
+    int64_t n, first;
     int stream;
     uint64_t first_step;
 } dg_noise_args;
@@ -280,53 +282,58 @@ typedef struct {
 } dg_advance_args;
 
 #include "core/plan/ops_gan.h"
+#include "core/plan/ops_shards.h"
 
 /* X(kind, member of the union dg_op.u, CPU op family (cpu.h)). The op's folder in kernels/ops defines its description
  * dg_info_KIND (op_info.h). */
-#define DG_OPS(X)                      \
-    X(conv_fwd, conv, conv)            \
-    X(conv_dx, conv, conv)             \
-    X(conv_dw, conv, conv)             \
-    X(group_fwd, group, group)         \
-    X(group_dx, group, group)          \
-    X(group_dw, group, group)          \
-    X(norm_stats, norm_stats, norm)    \
-    X(norm_frozen, norm_frozen, plain) \
-    X(norm_act, norm_act, plain)       \
-    X(norm_act_dx, norm_act, norm)     \
-    X(act, act, plain)                 \
-    X(act_dx, act, plain)              \
-    X(bias_act, bias_act, plain)       \
-    X(bias_act_dx, bias_act, bias)     \
-    X(add, add, plain)                 \
-    X(dropout, dropout, plain)         \
-    X(maxpool, pool, plain)            \
-    X(maxpool_dx, pool, plain)         \
-    X(meanpool, pool, plain)           \
-    X(meanpool_dx, pool, plain)        \
-    X(resample_up, resample, plain)    \
-    X(resample_down, resample, plain)  \
-    X(softmax, softmax, plain)         \
-    X(gan_loss, gan_loss, plain)       \
-    X(adam, adam, plain)               \
-    X(sgd, update, plain)              \
-    X(adagrad, update, plain)          \
-    X(adadelta, update, plain)         \
-    X(ema, ema, plain)                 \
-    X(gather, gather, plain)           \
-    X(augment, augment, plain)         \
-    X(augment_dx, augment, plain)      \
-    X(spectral, spectral, plain)       \
-    X(spectral_dw, spectral, plain)    \
-    X(fill, fill, plain)               \
-    X(mix, mix, plain)                 \
-    X(bias_dw, bias_dw, plain)         \
-    X(penalty, penalty, plain)         \
-    X(onehot, onehot, plain)           \
-    X(pick, pick, plain)               \
-    X(pick_dx, pick, plain)            \
-    X(noise, noise, plain)             \
-    X(to_u8, to_u8, plain)             \
+#define DG_OPS(X)                          \
+    X(conv_fwd, conv, conv)                \
+    X(conv_dx, conv, conv)                 \
+    X(conv_dw, conv, conv)                 \
+    X(group_fwd, group, group)             \
+    X(group_dx, group, group)              \
+    X(group_dw, group, group)              \
+    X(norm_stats, norm_stats, norm)        \
+    X(norm_frozen, norm_frozen, plain)     \
+    X(norm_act, norm_act, plain)           \
+    X(norm_act_dx, norm_act, norm)         \
+    X(act, act, plain)                     \
+    X(act_dx, act, plain)                  \
+    X(bias_act, bias_act, plain)           \
+    X(bias_act_dx, bias_act, bias)         \
+    X(add, add, plain)                     \
+    X(dropout, dropout, plain)             \
+    X(maxpool, pool, plain)                \
+    X(maxpool_dx, pool, plain)             \
+    X(meanpool, pool, plain)               \
+    X(meanpool_dx, pool, plain)            \
+    X(resample_up, resample, plain)        \
+    X(resample_down, resample, plain)      \
+    X(softmax, softmax, plain)             \
+    X(gan_loss, gan_loss, plain)           \
+    X(adam, adam, plain)                   \
+    X(sgd, update, plain)                  \
+    X(adagrad, update, plain)              \
+    X(adadelta, update, plain)             \
+    X(ema, ema, plain)                     \
+    X(gather, gather, plain)               \
+    X(augment, augment, plain)             \
+    X(augment_dx, augment, plain)          \
+    X(spectral, spectral, plain)           \
+    X(spectral_dw, spectral, plain)        \
+    X(fill, fill, plain)                   \
+    X(mix, mix, plain)                     \
+    X(bias_dw, bias_dw, plain)             \
+    X(penalty, penalty, plain)             \
+    X(onehot, onehot, plain)               \
+    X(pick, pick, plain)                   \
+    X(pick_dx, pick, plain)                \
+    X(shard_sum, shard_sum, plain)         \
+    X(shard_running, shard_running, plain) \
+    X(shard_collect, shard_collect, plain) \
+    X(shard_metrics, shard_metrics, plain) \
+    X(noise, noise, plain)                 \
+    X(to_u8, to_u8, plain)                 \
     X(advance, advance, plain)
 
 typedef enum {
@@ -390,6 +397,10 @@ typedef struct {
         dg_penalty_args penalty;
         dg_onehot_args onehot;
         dg_pick_args pick;
+        dg_shard_sum_args shard_sum;
+        dg_shard_running_args shard_running;
+        dg_shard_collect_args shard_collect;
+        dg_shard_metrics_args shard_metrics;
         dg_noise_args noise;
         dg_to_u8_args to_u8;
         dg_advance_args advance;

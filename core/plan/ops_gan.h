@@ -50,6 +50,7 @@ typedef struct {
 } dg_ema_args;
 
 /* Differentiable augmentation (Zhao et al. 2020; kernels/ops/augment/augment.h). augment_dx computes dx from dy.
+ * Images are numbered from n = first.
  * The words of blocks 2n and 2n + 1 of dg_philox(seed, (DG_STREAM_AUGMENT, order << 40 | step)), divided by 2^32, are
  * uniform numbers u_0 to u_6 for image n. Transformation q = 0, 1, 2 changes image n with probability state->augment:
  * if word q of Philox block 2^32 + n is less than 2^32 state->augment. The transformations are, in this order:
@@ -67,6 +68,7 @@ typedef struct {
     int N, H, W, C;
     int what;
     int order; /* index of this op among the augmentations of a training step */
+    int first; /* number of the first image, for random numbers */
 } dg_augment_args;
 
 /* Gradient penalties (host/net/penalty.h). Op `fill` sets y = value, y (n). */

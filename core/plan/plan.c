@@ -26,10 +26,12 @@ dg_op *dg_plan_add(dg_plan *p, dg_op_kind kind, const char *format, ...)
     memset(op, 0, sizeof *op);
     op->kind = kind;
     for (int i = 0; i < DG_MAX_OPERANDS; i++) op->operand[i].row = -1;
+    char name[sizeof op->name];
     va_list ap;
     va_start(ap, format);
-    vsnprintf(op->name, sizeof op->name, format, ap);
+    vsnprintf(name, sizeof name, format, ap);
     va_end(ap);
+    dg_shard_name(p->arena, true, op->name, sizeof op->name, name);
     return op;
 }
 

@@ -48,6 +48,7 @@ typedef struct {
     size_t persistent, bytes; /* bytes of the persistent tensors, and of the whole arena */
     void *base;
     int plans;                /* number of plans; new work tensors belong to the plan begun last */
+    int shard;                /* from 1 on, names of new ops and work tensors end in .s2, .s3 ... (shards.h) */
     bool full;                /* memory ran out while a tensor or op was added, so dg_arena_place fails */
     int rounded[DG_NETS_MAX]; /* index of the tensor with a network's rounded weights (fused.h), or 0 */
     dg_math rounding;
@@ -87,6 +88,8 @@ dg_err dg_arena_begin(dg_arena *a);
 int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_type type, dg_shape shape);
 int dg_arena_bytes(dg_arena *a, const char *name, dg_row_kind kind, size_t bytes);
 int dg_arena_find(const dg_arena *a, const char *name); /* -1: none */
+/* Writes the name of a new op or tensor to `out`. If `of_shard`, the name ends in the suffix of a->shard. */
+void dg_shard_name(const dg_arena *a, bool of_shard, char *out, size_t size, const char *name);
 /* Appends an op to the plan. The pointer is valid until the plan's next dg_plan_add. */
 dg_op *dg_plan_add(dg_plan *p, dg_op_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Sets the tensor of operand `member` (static text). If the op has no such operand, dg_arena_place refuses the op. */

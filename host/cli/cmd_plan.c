@@ -51,7 +51,7 @@ static void print_network(const dg_job *job)
 
 static void print_steps(const dg_options *o, int images)
 {
-    const int rest = o->drop_last ? 0 : images % o->batch;
+    const int rest = dg_images_of_epoch(o, images) % o->batch;
     const long steps = dg_steps_of_run(o, images);
     char last[64] = "", first[64] = "";
     if (rest) snprintf(last, sizeof last, ", the last step with %d image%s", rest, dg_s(rest));
@@ -221,7 +221,7 @@ static dg_err print_all(const sheet *s, bool json)
 
 static void print_run(const dg_options *o, int rows, int tests)
 {
-    const int short_batch = o->drop_last ? 0 : rows % o->batch;
+    const int short_batch = dg_images_of_epoch(o, rows) % o->batch;
     char last[64] = "", aside[64] = "";
     if (tests) snprintf(aside, sizeof aside, " (the training part; %d for testing)", tests);
     if (short_batch) snprintf(last, sizeof last, ", the last step with %d image%s", short_batch, dg_s(short_batch));

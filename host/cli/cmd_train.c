@@ -252,6 +252,24 @@ static dg_err settle_config(dg_training *r, const dg_model *model)
     return r->config ? DG_OK : dg_fail(DG_DEVICE, "out of memory");
 }
 
+enum { FEW_OF_SHARD = 16 };
+
+static void note_shards(const dg_training *r)
+{
+    const int shards = dg_shards_of(&r->o->job), each = r->o->batch / shards,
+              left = r->o->drop_last ? 0 : r->data.train - dg_images_of_epoch(r->o, r->data.train);
+    if (shards == 1) return;
+    dg_progress_note(r->progress,
+                     DG_MSG("note-shards", "%d shards of %d image%s; the last batch of an epoch leaves out %d image%s"),
+                     shards, each, dg_s(each), left, dg_s(left));
+    if (each < FEW_OF_SHARD)
+        dg_progress_note(r->progress,
+                         DG_MSG("note-small-shards",
+                                "fewer than %d images per shard make batch statistics inaccurate: give a larger "
+                                "--batch, or fewer --shards"),
+                         FEW_OF_SHARD);
+}
+
 static dg_err set_up(dg_training *r)
 {
     const dg_options *o = r->o;
@@ -299,6 +317,7 @@ static dg_err set_up(dg_training *r)
         dg_progress_note(r->progress, DG_MSG("note-device", "%s, %s on %s: %d epoch%s of %d step%s, batch %d, into %s"),
                          model->name, dg_precision_name(r->backend->real, r->backend->math), r->backend->name,
                          o->epochs, dg_s(o->epochs), r->batches, dg_s(r->batches), o->batch, r->dir.path);
+    if (!e) note_shards(r);
     if (!e) note_older(r->progress, o);
     dg_checkpoint_info_free(&info);
     dg_st_free(st);

@@ -22,7 +22,7 @@ typedef struct {
 /* Tensors of one layer, for its backward pass. */
 typedef struct {
     dg_view in, add, out; /* add: output of layer dg_layer.add, if any */
-    int saved[DG_LAYER_SAVED];
+    dg_view saved[DG_LAYER_SAVED];
     dg_view grad; /* gradient before the bias; set by the backward pass */
 } dg_layer_pass;
 
@@ -52,11 +52,14 @@ typedef struct {
     bool weights_first; /* store weights before biases and norms, because weight decay applies to leading rows */
     bool moment[2];
     bool averaged;
+    struct dg_shards *shards; /* shards.h; NULL: the batch is not divided */
     dg_layer_rows rows[DG_MAX_NETS][DG_MAX_LAYERS];
 } dg_builder;
 
 /* Weights, gradients and moments are each contiguous and in equal order, so that one op updates all weights. */
 void dg_build_parameters(dg_builder *b, int net, bool train);
+/* Append gradient tensors for another shard; b->rows then has these. */
+void dg_build_gradients(dg_builder *b, int net);
 
 void dg_forward(dg_builder *b, dg_pass *p);
 

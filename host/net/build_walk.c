@@ -17,7 +17,13 @@ static int row(dg_builder *b, dg_row_kind kind, int net, const dg_layer *l, cons
     return dg_arena_row(b->arena, full, kind, net - b->first, b->real, shape);
 }
 
-static void parameter(dg_builder *b, int net, int i, int k, const dg_parameter *t, bool train)
+static void gradient(dg_builder *b, int net, int i, int k, const dg_parameter *t)
+{
+    if (t->kind == DG_PARAMETER_WEIGHT)
+        b->rows[net][i].grad[k] = row(b, DG_GRAD, net, &b->model->net[net].layer[i], t, t->grad);
+}
+
+static void value(dg_builder *b, int net, int i, int k, const dg_parameter *t)
 {
     const dg_layer *l = &b->model->net[net].layer[i];
     dg_layer_rows *r = &b->rows[net][i];
@@ -29,28 +35,42 @@ static void parameter(dg_builder *b, int net, int i, int k, const dg_parameter *
         snprintf(average, sizeof average, "%s.average", t->row);
         r->average[k] = row(b, weight ? DG_AVERAGE : DG_BUFFER, net, l, t, average);
     }
-    if (!weight || !train) return;
+}
+
+static void trained(dg_builder *b, int net, int i, int k, const dg_parameter *t)
+{
+    const dg_layer *l = &b->model->net[net].layer[i];
+    dg_layer_rows *r = &b->rows[net][i];
+    value(b, net, i, k, t);
+    gradient(b, net, i, k, t);
+    if (t->kind != DG_PARAMETER_WEIGHT) return;
     char m[48], v[48];
     snprintf(m, sizeof m, "%s.m", t->row);
     snprintf(v, sizeof v, "%s.v", t->row);
-    r->grad[k] = row(b, DG_GRAD, net, l, t, t->grad);
     if (b->moment[0]) r->moment1[k] = row(b, DG_MOMENT1, net, l, t, m);
     if (b->moment[1]) r->moment2[k] = row(b, DG_MOMENT2, net, l, t, v);
 }
 
-void dg_build_parameters(dg_builder *b, int net, bool train)
+static void each_parameter(dg_builder *b, int net, void visit(dg_builder *, int, int, int, const dg_parameter *))
 {
     const dg_net *n = &b->model->net[net];
-    memset(b->rows[net], 0xff, sizeof b->rows[net]);
     for (int pass = 0; pass < (b->weights_first ? 2 : 1); pass++)
         for (int i = 0; i < n->layers; i++) {
             const dg_layer_kind *kind = n->layer[i].kind;
             dg_parameter list[DG_LAYER_PARAMETERS];
             const int count = kind->parameters ? kind->parameters(&n->layer[i], list) : 0;
             for (int k = 0; k < count; k++)
-                if (!b->weights_first || (list[k].rank == 4) == (pass == 0)) parameter(b, net, i, k, &list[k], train);
+                if (!b->weights_first || (list[k].rank == 4) == (pass == 0)) visit(b, net, i, k, &list[k]);
         }
 }
+
+void dg_build_parameters(dg_builder *b, int net, bool train)
+{
+    memset(b->rows[net], 0xff, sizeof b->rows[net]);
+    each_parameter(b, net, train ? trained : value);
+}
+
+void dg_build_gradients(dg_builder *b, int net) { each_parameter(b, net, gradient); }
 
 int dg_work_row(dg_builder *b, int net, dg_shape shape, const char *format, ...)
 {

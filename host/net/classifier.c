@@ -3,6 +3,7 @@
 #include "host/net/job.h"
 #include "host/net/layers/layers.h"
 #include "host/net/recipe_parts.h"
+#include "host/net/shards.h"
 
 static const dg_view nothing = {-1, 0};
 
@@ -80,22 +81,39 @@ static dg_op *add_softmax(dg_builder *b, dg_job *job, const dg_pass *c, dg_view 
     return op;
 }
 
-static void train_plan(dg_builder *b, dg_job *job, dg_plan_role role, int B)
+/* Append the ops of a shard of B images, up to the gradients. */
+static void shard(dg_builder *b, dg_job *job, int B)
 {
-    dg_plan *plan = b->plan = &job->plan[role];
     dg_view images = nothing, label = nothing, dlogit = nothing;
-    dg_plan_begin(plan, &job->arena, dg_plan_role_name[role]);
-    add_images(b, job, B, &images, &label, "")->u.gather.flip = job->o.flip;
+    dg_op *op = add_images(b, job, B, &images, &label, "");
+    op->u.gather.flip = job->o.flip;
+    op->u.gather.first = (int)dg_shard_first(b, B);
     dg_pass c = {.net = 0, .N = B, .groups = 1, .suffix = "", .in = images, .target = nothing};
     dg_forward(b, &c);
     dlogit.row = dg_work_row(b, 0, (dg_shape){B, 1, 1, dg_classifier_classes(&job->model)}, "C.dlogit");
-    dg_op *op = add_softmax(b, job, &c, label);
+    op = add_softmax(b, job, &c, label);
     dg_bind(op, "dlogit", dlogit);
     dg_bind_row(op, "ring", job->row[DG_ROW_METRICS]);
     dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
     dg_backward(b, &c, dlogit, DG_WANT_WEIGHTS);
-    dg_add_update(job, plan, 0, DG_CLASS_BAD);
-    dg_add_advance(job, plan, B);
+}
+
+static void train_plan(dg_builder *b, dg_job *job, dg_plan_role role, int B)
+{
+    const unsigned of_shard = 1u << DG_CLASS_LOSS | 1u << DG_CLASS_RIGHT;
+    const int shards = dg_shards_own(b);
+    b->plan = &job->plan[role];
+    dg_plan_begin(b->plan, &job->arena, dg_plan_role_name[role]);
+    dg_shards_begin_plan(b, (const int[]){1, 0});
+    for (int k = 0; k < shards; k++) {
+        dg_shard_begin(b, k);
+        shard(b, job, B / shards);
+        dg_shard_collect(b, job, of_shard);
+    }
+    dg_shards_end_phase(b);
+    dg_shards_update(b, job, 0, DG_CLASS_BAD);
+    dg_shards_end_plan(b, job, of_shard, 1u << DG_CLASS_BAD);
+    dg_add_advance(job, b->plan, B);
 }
 
 static void test_rows(dg_job *job, int N)
@@ -147,8 +165,11 @@ static void build(dg_job *job)
     if (job->o.train) {
         dg_job_rows(job);
         b.state = job->row[DG_ROW_STATE];
+        dg_shards *const shards = b.shards = dg_shards_open(&b, job);
         train_plan(&b, job, DG_PLAN_TRAIN, job->o.batch);
         if (job->o.last_batch) train_plan(&b, job, DG_PLAN_TRAIN_SHORT, job->o.last_batch);
+        b.shards = NULL;
+        dg_shards_close(shards);
     }
     if (job->o.tested) test_plan(&b, job, job->o.tested);
 }

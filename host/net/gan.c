@@ -9,6 +9,7 @@
 #include "host/net/layers/layers.h"
 #include "host/net/penalty.h"
 #include "host/net/recipe_parts.h"
+#include "host/net/shards.h"
 
 static const dg_view nothing = {-1, 0};
 
@@ -136,8 +137,11 @@ static void build_plans(dg_job *job)
     if (job->o.train) {
         dg_job_rows(job);
         b.state = job->row[DG_ROW_STATE];
+        dg_shards *const shards = b.shards = dg_shards_open(&b, job);
         dg_gan_step(&b, job, DG_PLAN_TRAIN, job->o.batch);
         if (job->o.last_batch) dg_gan_step(&b, job, DG_PLAN_TRAIN_SHORT, job->o.last_batch);
+        b.shards = NULL;
+        dg_shards_close(shards);
     }
     const bool averaged = job->o.train && dg_is_averaged(&job->o);
     dg_builder shown = averaged ? with_averages(&b, NULL) : b;

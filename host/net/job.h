@@ -27,6 +27,7 @@ struct dg_job_options {
     int last_batch; /* batch size of plan "train-short"; 0: no such plan */
     int samples;    /* batch size of plan "sample"; 0: no such plan */
     int tested;     /* batch size of plan "test"; 0: no such plan */
+    int shards;     /* parts of a batch with gradients of their own (shards.h); 0: 1 */
     int rows;       /* images in the dataset */
     int window;     /* images per window of a streamed dataset (loader.h); 0: the whole dataset is in memory */
     bool train;     /* false: the job has no gradients and moments */
@@ -58,6 +59,8 @@ struct dg_job_options {
     const dg_recipe *recipe;
 };
 
+/* Returns the number of shards, at least 1. */
+static inline int dg_shards_of(const dg_job_options *o) { return o->shards > 1 ? o->shards : 1; }
 static inline bool dg_is_averaged(const dg_job_options *o) { return o->ema > 0 || o->ema_half_life > 0; }
 /* True if values of the step state change from step to step. */
 static inline bool dg_is_scheduled(const dg_job_options *o) { return o->schedule > 0 || o->class_fade > 0; }

@@ -6,6 +6,7 @@
 
 #include "core/plan/gather.h"
 #include "host/net/layers/layers.h"
+#include "host/net/shards.h"
 
 dg_builder dg_job_builder(dg_job *job)
 {
@@ -102,8 +103,13 @@ static dg_op *add_augment(dg_builder *b, dg_job *job, int net, dg_op_kind kind, 
     const dg_model *m = &job->model;
     *out = (dg_view){dg_work_row(b, net, (dg_shape){N, m->size, m->size, m->channels}, "%s", name), 0};
     dg_op *op = dg_plan_add(b->plan, kind, "%s", name);
-    op->u.augment =
-        (dg_augment_args){.N = N, .H = m->size, .W = m->size, .C = m->channels, .what = job->o.augment, .order = order};
+    op->u.augment = (dg_augment_args){.N = N,
+                                      .H = m->size,
+                                      .W = m->size,
+                                      .C = m->channels,
+                                      .what = job->o.augment,
+                                      .order = order,
+                                      .first = (int)dg_shard_first(b, N)};
     dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
     return op;
 }
@@ -128,13 +134,6 @@ dg_view dg_add_augment_dx(dg_builder *b, dg_job *job, int net, dg_view dy, int N
     return dx;
 }
 
-/* A network's weights. `first` has the first arena row of each kind (weights, gradients, moments, averages). `n` counts
- * all values, and `decayed` counts values with weight decay. */
-typedef struct {
-    int first[DG_AVERAGE + 1];
-    int64_t n, decayed;
-} weights;
-
 static bool is_matrix(const dg_job *job, int row)
 {
     for (int i = 0; i < job->tensors; i++)
@@ -142,10 +141,10 @@ static bool is_matrix(const dg_job *job, int row)
     return false;
 }
 
-static weights weights_of(const dg_job *job, int net)
+dg_weights dg_weights_of(const dg_job *job, int net)
 {
     const dg_arena *a = &job->arena;
-    weights w = {.first = {-1, -1, -1, -1, -1}};
+    dg_weights w = {.first = {-1, -1, -1, -1, -1}};
     size_t bytes = 0, decayed = 0;
     for (int i = 0; i < a->rows; i++) {
         const dg_row *r = &a->row[i];
@@ -163,7 +162,7 @@ static weights weights_of(const dg_job *job, int net)
 void dg_add_update(dg_job *job, dg_plan *plan, int net, int bad)
 {
     const dg_job_options *o = &job->o;
-    const weights w = weights_of(job, net);
+    const dg_weights w = dg_weights_of(job, net);
     const dg_optimizer_info *k = &dg_optimizers[o->optimizer];
     dg_op *op = dg_plan_add(plan, k->op, "%s.%s", job->model.net[net].name, k->name);
     if (o->optimizer == DG_ADAM)
@@ -188,7 +187,7 @@ void dg_add_update(dg_job *job, dg_plan *plan, int net, int bad)
 
 void dg_add_average(dg_job *job, dg_plan *plan, int net)
 {
-    const weights w = weights_of(job, net);
+    const dg_weights w = dg_weights_of(job, net);
     dg_op *op = dg_plan_add(plan, DG_OP_ema, "%s.ema", job->model.net[net].name);
     op->u.ema = (dg_ema_args){.n = w.n};
     dg_bind_row(op, "average", w.first[DG_AVERAGE]);
@@ -231,16 +230,18 @@ dg_err dg_check_trainable(const dg_model *m, int net)
 
 dg_err dg_check_sizes(const dg_model *m, int net, const dg_job_options *o, double images)
 {
-    const int least = o->last_batch ? o->last_batch : o->batch;
-    const dg_err e = dg_context(dg_net_check_values(m, net, images), "{batch} %d", o->batch);
+    const int least = (o->last_batch ? o->last_batch : o->batch) / dg_shards_of(o);
+    dg_err e = o->train ? dg_shards_check(o) : DG_OK;
+    if (!e) e = dg_context(dg_net_check_values(m, net, images), "{batch} %d", o->batch);
     if (e) return e;
     for (int i = 0; i < m->net[net].layers; i++) {
         const dg_layer *l = &m->net[net].layer[i];
         if (o->train && l->norm == DG_NORM_BATCH && least * l->out.H * l->out.W < 2)
-            return dg_fail(DG_USAGE,
-                           "layer %s of model %s: batch norm over a batch of %d has only one value per channel; use "
-                           "another {batch} or {drop-last}",
-                           l->name, m->name, least);
+            return dg_fail(
+                DG_USAGE,
+                "layer %s of model %s: batch norm over %d image%s has only one value per channel; use another "
+                "{batch}, fewer {shards} or {drop-last}",
+                l->name, m->name, least, least == 1 ? "" : "s");
     }
     return DG_OK;
 }

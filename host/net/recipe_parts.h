@@ -21,6 +21,14 @@ dg_view dg_add_augment_dx(dg_builder *b, dg_job *job, int net, dg_view dy, int N
  * weights. */
 void dg_add_update(dg_job *job, dg_plan *plan, int net, int bad);
 
+/* A network's weights. `first` has the first arena row of each kind (weights, gradients, moments, averages). `n` counts
+ * all values, and `decayed` counts values with weight decay. */
+typedef struct {
+    int first[DG_AVERAGE + 1];
+    int64_t n, decayed;
+} dg_weights;
+dg_weights dg_weights_of(const dg_job *job, int net);
+
 /* Call dg_add_average after dg_add_update. */
 void dg_add_average(dg_job *job, dg_plan *plan, int net);
 

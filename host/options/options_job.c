@@ -8,6 +8,7 @@
 #include "host/net/gan.h"
 #include "host/options/option_table.h"
 #include "host/net/recipe.h"
+#include "host/net/shards.h"
 
 double dg_learning_rate(const dg_options *o, char net, uint64_t epoch)
 {
@@ -40,7 +41,7 @@ dg_job_options dg_options_run(const dg_options *o, int batch, int images, int te
     g.run = true;
     g.batch = batch;
     g.rows = images;
-    g.last_batch = o->drop_last ? 0 : images % batch;
+    g.last_batch = dg_used_images(images, batch, dg_shards_of(&g), o->drop_last) % batch;
     g.samples = cells < batch ? cells : batch;
     g.tested = tests < test_batch ? tests : test_batch;
     return g;

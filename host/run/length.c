@@ -4,13 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/net/shards.h"
 #include "host/options/option_table.h"
 
-int dg_images_of_epoch(const dg_options *o, int images) { return o->drop_last ? images - images % o->batch : images; }
+int dg_images_of_epoch(const dg_options *o, int images)
+{
+    return dg_used_images(images, o->batch, dg_shards_of(&o->job), o->drop_last);
+}
 
 int dg_steps_of_epoch(const dg_options *o, int images)
 {
-    return images / o->batch + (images % o->batch && !o->drop_last ? 1 : 0);
+    return (dg_images_of_epoch(o, images) + o->batch - 1) / o->batch;
 }
 
 long dg_steps_of_run(const dg_options *o, int images)

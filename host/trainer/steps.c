@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/net/shards.h"
 #include "host/trainer/fit.h"
 
 uint64_t dg_epoch_length(const dg_loader *f)
@@ -53,7 +54,7 @@ dg_err dg_trainer_open(dg_trainer *t, dg_job *job, const dg_model *m, const dg_j
 {
     dg_job_options whole = *o;
     whole.rows = count;
-    whole.last_batch = drop_last ? 0 : count % o->batch;
+    whole.last_batch = dg_used_images(count, o->batch, dg_shards_of(o), drop_last) % o->batch;
     const dg_err e = dg_build_to_fit(job, m, &whole, b, 0);
     return e ? e : dg_trainer_start(t, job, pixels, label, count, drop_last, seed);
 }
@@ -61,7 +62,7 @@ dg_err dg_trainer_open(dg_trainer *t, dg_job *job, const dg_model *m, const dg_j
 dg_err dg_trainer_start(dg_trainer *t, dg_job *job, const uint8_t *pixels, const int32_t *label, int count,
                         bool drop_last, uint64_t seed)
 {
-    const int batch = job->o.batch, used = drop_last ? count - count % batch : count;
+    const int batch = job->o.batch, used = dg_used_images(count, batch, dg_shards_of(&job->o), drop_last);
     dg_err e = DG_OK;
     t->job = job;
     if (dg_job_labelled(job)) e = dg_job_records(job, pixels, label, count, &t->records);

@@ -80,7 +80,7 @@ static bool is_epilogue(const pass *f, int i, int next)
     const dg_op *conv = &f->p->op[i], *op = &f->p->op[next];
     const int row = row_of(conv, result(conv));
     switch (op->kind) {
-    case DG_OP_norm_stats: return row_of(op, "x") == row;
+    case DG_OP_norm_stats: return row_of(op, "x") == row && row_of(op, "running_mean") >= 0;
     case DG_OP_act: return dg_acts[op->u.act.act].fused && row_of(op, "x") == row && row_of(op, "y") == row;
     case DG_OP_act_dx: return dg_acts[op->u.act.act].fused && row_of(op, "dy") == row && row_of(op, "dx") == row;
     case DG_OP_norm_act_dx: return row_of(op, "dy") == row && row_of(op, "dx") == row;
@@ -94,14 +94,16 @@ static void take_around(pass *f, int i)
     const dg_op *op = &p->op[i];
     const int k = dg_operand_index(op->kind, dg_fuse_input(op)), writer = dg_deps_writer(&f->deps, i, k);
     if (i + 1 < p->ops && is_epilogue(f, i, i + 1)) join(f, i + 1, i);
-    if (writer >= 0 && (p->op[writer].kind == DG_OP_norm_act || p->op[writer].kind == DG_OP_noise) &&
+    const dg_op *from = writer < 0 ? NULL : &p->op[writer];
+    if (from && (from->kind == DG_OP_norm_act || (from->kind == DG_OP_noise && !from->u.noise.first)) &&
         f->note[writer].launch == writer)
         join(f, writer, i);
     const dg_deps *d = &f->deps;
     if (op->operand[k].offset) return;
     for (int n = d->of_row[op->operand[k].row]; d->access[d->by_row[n]].op < i; n++) {
         const int j = d->access[d->by_row[n]].op;
-        if (p->op[j].kind == DG_OP_gather && dg_gather_is_signed(&p->op[j].u.gather) && f->note[j].launch == j)
+        const dg_gather_args *g = &p->op[j].u.gather;
+        if (p->op[j].kind == DG_OP_gather && dg_gather_is_signed(g) && !g->first && f->note[j].launch == j)
             join(f, j, i);
     }
 }

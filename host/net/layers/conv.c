@@ -1,9 +1,11 @@
 /* Layers conv, conv_transpose and dense: a convolution, followed by bias or batch norm, the sum with the output of
  * layer `add`, and the activation. Spectral norm divides the weights by their largest singular value sigma. A dense
  * layer, which is Flatten and Linear in PyTorch, is a convolution whose kernel covers the map. */
+#include <stdio.h>
 #include <string.h>
 
 #include "host/net/layers/layers.h"
+#include "host/net/shards.h"
 
 static const double NORM_MOMENTUM = 0.1, SPECTRAL_EPS = 1e-12; /* PyTorch's defaults */
 
@@ -148,9 +150,9 @@ static dg_norm_act_args norm_act(const dg_layer *l, const dg_pass *p)
 
 static void bind_norm(dg_op *op, const dg_layer_pass *own, const dg_layer_rows *r)
 {
-    dg_bind_row(op, "x", own->saved[PRE]);
-    dg_bind_row(op, "mean", own->saved[MEAN]);
-    dg_bind_row(op, "rstd", own->saved[RSTD]);
+    dg_bind(op, "x", own->saved[PRE]);
+    dg_bind(op, "mean", own->saved[MEAN]);
+    dg_bind(op, "rstd", own->saved[RSTD]);
     dg_bind_row(op, "gamma", r->value[GAMMA]);
     dg_bind_row(op, "beta", r->value[BETA]);
 }
@@ -160,8 +162,15 @@ static void norm_forward(dg_builder *b, const dg_pass *p, int i, dg_layer_pass *
     const dg_layer *l = dg_layer_of(b, p, i);
     const dg_layer_rows *r = &b->rows[p->net][i];
     const dg_shape stats = {1, 1, p->groups, l->filters};
-    own->saved[MEAN] = dg_work_row(b, p->net, stats, "%s.norm.mean%s", l->name, p->suffix);
-    own->saved[RSTD] = dg_work_row(b, p->net, stats, "%s.norm.rstd%s", l->name, p->suffix);
+    const double momentum = p->momentum ? *p->momentum : NORM_MOMENTUM;
+    const bool shards = b->shards && !p->frozen && momentum > 0;
+    if (shards) {
+        own->saved[MEAN] = dg_shard_values(b, p->groups * l->filters);
+        own->saved[RSTD] = dg_shard_values(b, p->groups * l->filters);
+    } else {
+        own->saved[MEAN].row = dg_work_row(b, p->net, stats, "%s.norm.mean%s", l->name, p->suffix);
+        own->saved[RSTD].row = dg_work_row(b, p->net, stats, "%s.norm.rstd%s", l->name, p->suffix);
+    }
     dg_op *op = dg_plan_add(b->plan, p->frozen ? DG_OP_norm_frozen : DG_OP_norm_stats, "%s.norm.stats%s", l->name,
                             p->suffix);
     if (p->frozen) op->u.norm_frozen = (dg_norm_frozen_args){.C = l->filters, .eps = DG_NORM_EPS};
@@ -172,12 +181,20 @@ static void norm_forward(dg_builder *b, const dg_pass *p, int i, dg_layer_pass *
                                                 .C = l->filters,
                                                 .groups = p->groups,
                                                 .eps = DG_NORM_EPS,
-                                                .momentum = p->momentum ? *p->momentum : NORM_MOMENTUM};
-    dg_bind_row(op, "mean", own->saved[MEAN]);
-    dg_bind_row(op, "rstd", own->saved[RSTD]);
-    dg_bind_row(op, "running_mean", r->value[RUNNING_MEAN]);
-    dg_bind_row(op, "running_var", r->value[RUNNING_VAR]);
-    if (!p->frozen) dg_bind_row(op, "x", own->saved[PRE]);
+                                                .momentum = momentum};
+    dg_bind(op, "mean", own->saved[MEAN]);
+    dg_bind(op, "rstd", own->saved[RSTD]);
+    if (!shards) dg_bind_row(op, "running_mean", r->value[RUNNING_MEAN]);
+    if (!shards) dg_bind_row(op, "running_var", r->value[RUNNING_VAR]);
+    if (!p->frozen) dg_bind(op, "x", own->saved[PRE]);
+    if (shards) {
+        const dg_shard_running_args a = {.groups = p->groups,
+                                         .C = l->filters,
+                                         .count = p->N / p->groups * l->out.H * l->out.W,
+                                         .eps = DG_NORM_EPS,
+                                         .momentum = momentum};
+        dg_shard_running(b, a, own->saved[MEAN], r->value[RUNNING_MEAN], r->value[RUNNING_VAR]);
+    }
 
     op = dg_plan_add(b->plan, DG_OP_norm_act, "%s.norm.act%s", l->name, p->suffix);
     op->u.norm_act = norm_act(l, p);
@@ -191,19 +208,35 @@ static dg_spectral_args weights_of(const dg_layer *l)
     return (dg_spectral_args){.rows = c.Co, .cols = c.Ci / l->groups * c.K * c.K, .eps = SPECTRAL_EPS};
 }
 
-/* Only the first forward pass of a training step runs the power iteration. */
+/* Returns the arena row that spectral_forward appended for this pass of the first shard. */
+static int row_of_pass(const dg_builder *b, const dg_pass *p, const dg_layer *l, const char *what)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s.spectral.%s%s", l->name, what, p->suffix);
+    int row = b->arena->rows - 1;
+    while (row > 0 && (b->arena->row[row].plan != b->plan->id || strcmp(b->arena->row[row].name, name))) row--;
+    return row;
+}
+
+/* Only the first forward pass of a training step runs the power iteration. All shards have the same weights, so only
+ * the first one computes sigma. */
 static void spectral_forward(dg_builder *b, const dg_pass *p, int i, dg_layer_pass *own)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
     const dg_layer_rows *r = &b->rows[p->net][i];
     const dg_shape shape = b->arena->row[r->value[W]].shape;
-    own->saved[NORMAL] = dg_work_row(b, p->net, shape, "%s.spectral.w%s", l->name, p->suffix);
-    own->saved[SIGMA] = dg_work_row(b, p->net, (dg_shape){1, 1, 1, 1}, "%s.spectral.sigma%s", l->name, p->suffix);
+    if (dg_shard_first(b, 1) > 0) {
+        own->saved[NORMAL].row = row_of_pass(b, p, l, "w");
+        own->saved[SIGMA].row = row_of_pass(b, p, l, "sigma");
+        return;
+    }
+    own->saved[NORMAL].row = dg_work_row(b, p->net, shape, "%s.spectral.w%s", l->name, p->suffix);
+    own->saved[SIGMA].row = dg_work_row(b, p->net, (dg_shape){1, 1, 1, 1}, "%s.spectral.sigma%s", l->name, p->suffix);
     dg_op *op = dg_plan_add(b->plan, DG_OP_spectral, "%s.spectral%s", l->name, p->suffix);
     op->u.spectral = weights_of(l);
     op->u.spectral.iterate = !p->frozen && p->order == 0;
-    dg_bind_row(op, "wn", own->saved[NORMAL]);
-    dg_bind_row(op, "sigma", own->saved[SIGMA]);
+    dg_bind(op, "wn", own->saved[NORMAL]);
+    dg_bind(op, "sigma", own->saved[SIGMA]);
     dg_bind_row(op, "u", r->value[U]);
     dg_bind_row(op, "v", r->value[V]);
     dg_bind_row(op, "w", r->value[W]);
@@ -212,7 +245,7 @@ static void spectral_forward(dg_builder *b, const dg_pass *p, int i, dg_layer_pa
 /* Returns the arena row of the convolution's weights, divided by sigma with spectral norm. */
 static int factors(const dg_builder *b, const dg_pass *p, int i)
 {
-    return spectral(dg_layer_of(b, p, i)) ? p->layer[i].saved[NORMAL] : b->rows[p->net][i].value[W];
+    return spectral(dg_layer_of(b, p, i)) ? p->layer[i].saved[NORMAL].row : b->rows[p->net][i].value[W];
 }
 
 static dg_op *add(dg_builder *b, const dg_pass *p, int i, dg_op_kind kind, const char *what)
@@ -242,9 +275,10 @@ static void forward(dg_builder *b, dg_pass *p, int i)
     const dg_layer *l = dg_layer_of(b, p, i);
     dg_layer_pass *own = &p->layer[i];
     if (spectral(l)) spectral_forward(b, p, i, own);
-    if (batch(l)) own->saved[PRE] = dg_work_row(b, p->net, dg_batch_of(l->out, p->N), "%s.pre%s", l->name, p->suffix);
+    if (batch(l))
+        own->saved[PRE].row = dg_work_row(b, p->net, dg_batch_of(l->out, p->N), "%s.pre%s", l->name, p->suffix);
     own->out = dg_layer_out(b, p, i);
-    convolve(b, p, i, "fwd", own->in, batch(l) ? (dg_view){own->saved[PRE], 0} : own->out);
+    convolve(b, p, i, "fwd", own->in, batch(l) ? own->saved[PRE] : own->out);
     if (batch(l)) norm_forward(b, p, i, own);
     if (!batch(l) || l->add >= 0) dg_finish_forward(b, p, i, l->bias ? b->rows[p->net][i].value[bias_of(l)] : -1);
 }
@@ -281,10 +315,10 @@ static void spectral_backward(dg_builder *b, const dg_pass *p, int i, int dwn)
     op->u.spectral = weights_of(l);
     dg_bind_row(op, "dw", r->grad[W]);
     dg_bind_row(op, "dwn", dwn);
-    dg_bind_row(op, "wn", p->layer[i].saved[NORMAL]);
+    dg_bind(op, "wn", p->layer[i].saved[NORMAL]);
     dg_bind_row(op, "u", r->value[U]);
     dg_bind_row(op, "v", r->value[V]);
-    dg_bind_row(op, "sigma", p->layer[i].saved[SIGMA]);
+    dg_bind(op, "sigma", p->layer[i].saved[SIGMA]);
 }
 
 /* x: the layer's input; dy: gradient of the convolution's output. */

@@ -1,5 +1,6 @@
 /* Layer dropout: a value becomes 0 with probability p, else it is scaled by 1 / (1 - p). In evaluation: identity. */
 #include "host/net/layers/layers.h"
+#include "host/net/shards.h"
 
 static int modules(const dg_layer *l)
 {
@@ -11,9 +12,9 @@ static void add(dg_builder *b, const dg_pass *p, int i, const char *what, dg_vie
 {
     const dg_layer *l = dg_layer_of(b, p, i);
     dg_op *op = dg_plan_add(b->plan, DG_OP_dropout, "%s.dropout.%s%s", l->name, what, p->suffix);
-    op->u.dropout = (dg_dropout_args){.n = (int64_t)dg_count(dg_batch_of(l->out, p->N)),
-                                      .p = l->p,
-                                      .layer = p->order << 12 | p->net << 8 | i};
+    const int64_t n = (int64_t)dg_count(dg_batch_of(l->out, p->N));
+    op->u.dropout =
+        (dg_dropout_args){.n = n, .first = dg_shard_first(b, n), .p = l->p, .layer = p->order << 12 | p->net << 8 | i};
     dg_bind(op, "y", y);
     dg_bind(op, "x", x);
     dg_bind_row(op, "state", b->state);

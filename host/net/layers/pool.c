@@ -39,7 +39,7 @@ static dg_op *add(dg_builder *b, const dg_pass *p, int i, dg_op_kind kind, const
                                 .K = l->kernel,
                                 .S = l->stride,
                                 .P = l->pad};
-    if (!takes_mean(l)) dg_bind_row(op, "place", p->layer[i].saved[PLACE]);
+    if (!takes_mean(l)) dg_bind(op, "place", p->layer[i].saved[PLACE]);
     return op;
 }
 
@@ -50,7 +50,8 @@ static void forward(dg_builder *b, dg_pass *p, int i)
     char name[64];
     snprintf(name, sizeof name, "%s.place%s", l->name, p->suffix);
     if (!takes_mean(l))
-        own->saved[PLACE] = dg_arena_row(b->arena, name, DG_WORK, p->net - b->first, DG_U8, dg_batch_of(l->out, p->N));
+        own->saved[PLACE].row = dg_arena_row(b->arena, name, DG_WORK, p->net - b->first, DG_U8,
+                                             dg_batch_of(l->out, p->N));
     own->out = dg_layer_out(b, p, i);
     dg_op *op = add(b, p, i, takes_mean(l) ? DG_OP_meanpool : DG_OP_maxpool, "fwd");
     dg_bind(op, "y", own->out);

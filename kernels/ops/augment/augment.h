@@ -24,15 +24,17 @@ static inline DG_HD void dg_augment_cut(uint32_t word, int side, int *from, int 
     *to = *from + length;
 }
 
-static inline DG_HD dg_augmentation dg_augment_of(const dg_augment_args *a, int n)
+/* `image` is the index of an image in the op's tensors. */
+static inline DG_HD dg_augmentation dg_augment_of(const dg_augment_args *a, int image)
 {
     dg_augmentation g = {0, 1, 1, 0, 0, 0, 0, 0, 0};
     uint32_t first[4], second[4], applied[4] = {0};
     const uint64_t subsequence = dg_subsequence(DG_STREAM_AUGMENT, (uint64_t)a->order << 40 | a->state->step);
-    dg_philox(first, a->state->seed, subsequence, 2 * (uint64_t)n);
-    dg_philox(second, a->state->seed, subsequence, 2 * (uint64_t)n + 1);
+    const uint64_t n = (uint64_t)a->first + (uint64_t)image;
+    dg_philox(first, a->state->seed, subsequence, 2 * n);
+    dg_philox(second, a->state->seed, subsequence, 2 * n + 1);
     const double p = a->state->augment;
-    if (p < 1) dg_philox(applied, a->state->seed, subsequence, (uint64_t)1 << 32 | (uint64_t)n);
+    if (p < 1) dg_philox(applied, a->state->seed, subsequence, (uint64_t)1 << 32 | n);
     if (a->what & DG_AUGMENT_COLOR && applied[0] * 0x1p-32 < p) {
         g.bias = first[0] * 0x1p-32 - 0.5;
         g.saturation = first[1] * 0x1p-31;

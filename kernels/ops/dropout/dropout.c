@@ -25,12 +25,13 @@ static void draw(uint32_t c[restrict 4][BLOCKS], const dg_dropout_args *a, uint6
     }
 }
 
-static void keep(real *y, const real *x, int n, uint32_t word[4][BLOCKS], uint32_t least, real scale)
+/* The first value has random word number `skip` of the piece. */
+static void keep(real *y, const real *x, int skip, int n, uint32_t word[4][BLOCKS], uint32_t least, real scale)
 {
-    real factor[PIECE];
+    real all[PIECE], *const factor = all + skip;
 #pragma omp simd
     for (int i = 0; i < BLOCKS; i++) {
-        for (int k = 0; k < 4; k++) factor[4 * i + k] = word[k][i] >= least ? scale : 0;
+        for (int k = 0; k < 4; k++) all[4 * i + k] = word[k][i] >= least ? scale : 0;
     }
 #pragma omp simd
     for (int i = 0; i < n; i++) y[i] = factor[i] > 0 ? x[i] * factor[i] : 0;
@@ -40,15 +41,17 @@ DG_CPU_OP(dropout, dropout)
 {
     const uint64_t threshold = dg_dropout_threshold(a);
     const real scale = (real)dg_dropout_scale(a);
+    const int64_t lead = a->first % 4;
     if (threshold >> 32) {
         memset(a->y, 0, (size_t)a->n * sizeof(real));
         return;
     }
 #pragma omp parallel for schedule(static) if (a->n > 64 * PIECE)
-    for (int64_t at = 0; at < a->n; at += PIECE) {
+    for (int64_t piece = -lead; piece < a->n; piece += PIECE) {
         uint32_t word[4][BLOCKS];
-        draw(word, a, (uint64_t)at / 4);
-        const int n = a->n - at < PIECE ? (int)(a->n - at) : PIECE;
-        keep((real *)a->y + at, (const real *)a->x + at, n, word, (uint32_t)threshold, scale);
+        draw(word, a, (uint64_t)(a->first + piece) / 4);
+        const int64_t at = piece < 0 ? 0 : piece, end = piece + PIECE < a->n ? piece + PIECE : a->n;
+        keep((real *)a->y + at, (const real *)a->x + at, (int)(at - piece), (int)(end - at), word, (uint32_t)threshold,
+             scale);
     }
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-static bool mirrored(const dg_gather_args *a, int n)
+static bool mirrored(const dg_gather_args *a, int64_t n)
 {
     uint32_t word[4];
     if (!a->flip) return false;
@@ -61,11 +61,12 @@ DG_CPU_OP(gather, gather)
     const scales s = scales_of(a);
 #pragma omp parallel for schedule(static) if (a->N * count > MANY)
     for (int n = 0; n < a->N; n++) {
-        const uint8_t *in = a->data + a->perm[a->state->cursor + n] * a->record;
+        const int64_t place = (int64_t)a->first + n;
+        const uint8_t *in = a->data + a->perm[a->state->cursor + place] * a->record;
         real *out = (real *)a->x + n * count;
         if (a->prepared) memcpy(out, in, (size_t)bytes);
         else scale(out, in, count, &s);
-        if (mirrored(a, n)) mirror(out, a);
+        if (mirrored(a, place)) mirror(out, a);
         if (a->label) a->label[n] = label_at(in + bytes);
     }
 }

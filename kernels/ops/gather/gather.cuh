@@ -7,14 +7,15 @@ static __device__ __forceinline__ bool dg_gather_mirrored(const dg_gather_args &
 {
     if (!a.flip) return false;
     uint32_t word[4];
-    dg_philox(word, a.state->seed, dg_subsequence(DG_STREAM_FLIP, a.state->step), (uint64_t)image / 4);
-    const int k = image % 4; /* word[k] would move the array to local memory */
+    const unsigned place = (unsigned)(a.first + image);
+    dg_philox(word, a.state->seed, dg_subsequence(DG_STREAM_FLIP, a.state->step), place / 4);
+    const unsigned k = place % 4; /* word[k] would move the array to local memory */
     return ((k == 0 ? word[0] : k == 1 ? word[1] : k == 2 ? word[2] : word[3]) & 1) != 0;
 }
 
 static __device__ __forceinline__ const uint8_t *dg_gather_row(const dg_gather_args &a, int image)
 {
-    return a.data + a.perm[a.state->cursor + image] * a.record;
+    return a.data + a.perm[a.state->cursor + a.first + image] * a.record;
 }
 
 template <class real> static __device__ __forceinline__ real dg_gather_value(uint8_t byte, real dev, real shift)

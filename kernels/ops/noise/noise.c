@@ -8,10 +8,12 @@ DG_CPU_OP(noise, noise)
     const uint64_t subsequence = dg_subsequence(a->stream, step);
     real *z = a->z;
 #pragma omp parallel for schedule(static) if (a->n > 256)
-    for (int64_t at = 0; at < a->n; at += 4) {
+    for (int64_t block = a->first / 4; block <= (a->first + a->n - 1) / 4; block++) {
         float normal[4];
-        dg_normal4(normal, a->state->seed, subsequence, (uint64_t)at / 4);
-        int n = a->n - at < 4 ? (int)(a->n - at) : 4;
-        for (int i = 0; i < n; i++) z[at + i] = (real)normal[i];
+        dg_normal4(normal, a->state->seed, subsequence, (uint64_t)block);
+        for (int k = 0; k < 4; k++) {
+            const int64_t i = 4 * block + k - a->first;
+            if (i >= 0 && i < a->n) z[i] = (real)normal[k];
+        }
     }
 }

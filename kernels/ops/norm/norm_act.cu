@@ -88,6 +88,7 @@ static __global__ void __launch_bounds__(MERGE_BLOCK) stats_merge_kernel(const d
         const double n = (double)s.rows, unbiased = n > 1 ? m.m2 / (n - 1) : m.m2;
         ((real *)a.mean)[g * s.C + c] = (real)m.mean;
         ((real *)a.rstd)[g * s.C + c] = (real)(1 / sqrt(m.m2 / n + a.eps));
+        if (!running_mean) continue;
         running_mean[c] = (real)((1 - a.momentum) * (double)running_mean[c] + a.momentum * m.mean);
         running_var[c] = (real)((1 - a.momentum) * (double)running_var[c] + a.momentum * unbiased);
     }

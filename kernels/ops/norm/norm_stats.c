@@ -104,6 +104,7 @@ DG_CPU_OP(norm_stats, norm_stats)
                 for (int i = 0; i < n; i++) {
                     mean[g * s.C + c + i] = (real)m[i];
                     rstd[g * s.C + c + i] = (real)(1 / sqrt(m2[i] / (double)s.rows + a->eps));
+                    if (!running_mean) continue;
                     running_mean[c + i] = (real)(keep * (double)running_mean[c + i] + a->momentum * m[i]);
                     running_var[c + i] = (real)(keep * (double)running_var[c + i] + a->momentum * (m2[i] * unbias));
                 }

@@ -10,6 +10,7 @@
 #include "rows_pool.h"
 #include "rows_random.h"
 #include "rows_resample.h"
+#include "rows_shards.h"
 #include "rows_spectral.h"
 #include "rows_update.h"
 

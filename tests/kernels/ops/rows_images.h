@@ -34,12 +34,14 @@ static uint8_t *records_of(const dg_gather_args *a, int rows)
 static void gather_set(dg_op *op, int variation)
 {
     dg_gather_args *a = &op->u.gather;
-    const int cursor = op_more[1], rows = op_more[0] > cursor + a->N ? op_more[0] : cursor + a->N;
+    const int first = 3 * (variation % 2), cursor = op_more[1], last = cursor + first + a->N,
+              rows = op_more[0] > last ? op_more[0] : last;
     const int input = variation / 2 % INPUTS;
     int labels = variation / 2 / INPUTS;
     /* The reference infers the image type from a record's size. Therefore records with labels must not be too small. */
     if (input == PREPARED && labels == LABELS_ASIDE && a->H * a->W * a->C < 5) labels = NO_LABELS;
     a->flip = variation % 2;
+    a->first = first;
     gather_signed(a);
     for (int c = 0; c < DG_CHANNELS_MAX && input == STANDARD; c++) {
         a->dev[c] = (double)(float)(58.4 + 3.1 * c);
@@ -50,7 +52,7 @@ static void gather_set(dg_op *op, int variation)
     if (labels != LABELS) op_point(op, "label", NULL);
     int32_t *perm = (int32_t *)(void *)dg_case_numbers((size_t)rows, 1, 0);
     dg_permutation(perm, rows, 5, (uint64_t)rows);
-    perm[cursor] = rows - 1;
+    perm[cursor + first] = rows - 1;
     a->perm = perm;
     a->data = records_of(a, rows);
     op_state.step = (uint64_t)op_more[2];

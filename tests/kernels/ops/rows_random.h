@@ -31,6 +31,7 @@ static void dropout_set(dg_op *op, int variation)
     op_state.seed = draws[variation].seed;
     op_state.step = draws[variation].step;
     op->u.dropout.layer = draws[variation].layer;
+    op->u.dropout.first = (int[]){0, 5, 8, 15}[variation];
     op->u.dropout.p = shares[(variation + op->u.dropout.n) % 4];
     op_fill(op, "x", 1, 3);
 }
@@ -106,6 +107,7 @@ static void noise_set(dg_op *op, int variation)
     op_state.step = draws[variation / 2].step;
     op->u.noise.stream = variation % 2 ? DG_STREAM_SAMPLE : DG_STREAM_NOISE;
     op->u.noise.first_step = 7;
+    op->u.noise.first = 3 * (variation / 2);
 }
 
 /* Noise must have equal bits for all instruction sets. */
@@ -131,6 +133,7 @@ static void augment_set(dg_op *op, int variation)
     op_state.augment = draw < 3 ? 1 : 0.4;
     op->u.augment.what = variation % (ALL + 1);
     op->u.augment.order = *op_more;
+    op->u.augment.first = draw;
     op_fill(op, op->kind == DG_OP_augment ? "x" : "dy", 1, 0.25);
 }
 
