@@ -238,7 +238,7 @@ RUN_PRELOADS := $(abspath $(BUILD)/tests/preload)
 $(BUILD)/tests/preload/%.so: tests/preload/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  TEST  $@"
-	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -shared -fPIC -MMD -MP -o $@ $< -ldl
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -I. $(WARN) -O2 -g -shared -fPIC -MMD -MP -o $@ $< -ldl
 
 tests: $(TESTS) $(FUZZERS) $(PRELOADS) ## build the tests
 RUN_TESTS = OBJECTS='$(BUILD)' RUN_TIMES=$(BUILD)/times DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) \
@@ -285,6 +285,7 @@ soak: FAILS = || touch $(BUILD)/soak-failed
 soak: $(PROGRAM) $(PRELOADS) ## kills, torture, check-all, also watched, fuzz, GPUs: SOAK_MINUTES (60) and more
 	$(Q)rm -f $(BUILD)/soak-failed
 	$(Q)$(TORTURE) kills --kills $$(($(SOAK_MINUTES) * 200)) --seed $$$$ $(FAILS)
+	$(Q)DCGAN=$(RUN) PRELOADS='$(RUN_PRELOADS)' sh tests/cli/ranks_ends.sh 20 $(FAILS)
 	$(Q)$(TORTURE) --every $$((1 + 120 / $(SOAK_MINUTES))) --seed $$$$ $(FAILS)
 	$(Q)$(if $(SAN),,DG_TEST_LARGE=1) OMP_NUM_THREADS=$$(($$(date +%-d) % 7 + 1)) $(MAKE) check-all $(FAILS)
 	$(Q)sh scripts/watched tsan $(SECONDS) $(FAILS)

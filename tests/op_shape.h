@@ -42,9 +42,10 @@ static inline const char *shape_any(dg_op *op, dg_op_kind kind, void *somewhere)
 {
     const bool images = kind == DG_OP_gather || kind == DG_OP_augment || kind == DG_OP_augment_dx;
     const int C = images ? 4 : 20;
-    const shape_value values[] = {{"N", 8},      {"H", 7},      {"W", 6},      {"C", C},      {">", 12},
-                                  {"groups", 2}, {"K", 3},      {"S", 2},      {"P", 1},      {"n", 6400},
-                                  {"batch", 3},  {"each", 840}, {"width", 11}, {"latent", 5}, {"labels", 4}};
+    const shape_value values[] = {{"N", 8},       {"H", 7},      {"W", 6},      {"C", C},      {">", 12},
+                                  {"groups", 2},  {"K", 3},      {"S", 2},      {"P", 1},      {"n", 6400},
+                                  {"batch", 3},   {"each", 840}, {"width", 11}, {"latent", 5}, {"labels", 4},
+                                  {"shards", 16}, {"ranks", 1}};
     const char *const wrong = shape_set(op, kind, values, (int)(sizeof values / sizeof *values));
     for (const dg_operand *o = dg_op_info_of(kind)->operand; o->name; o++)
         memcpy((char *)&op->u + o->member, &somewhere, sizeof somewhere);

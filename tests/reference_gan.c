@@ -281,7 +281,7 @@ void dg_ref_shard_running(const dg_shard_running_args *a)
 
 void dg_ref_shard_collect(const dg_shard_collect_args *a)
 {
-    for (int i = 0; i < a->n; i++) {
+    for (int i = 0; i < a->n && i < DG_METRICS_MAX; i++) {
         if (a->taken & 1 << i) ((double *)a->x)[i] = a->ring[a->state->step % DG_RING].value[i];
         if (a->cleared & 1 << i) ((double *)a->x)[i] = 0;
     }
@@ -290,9 +290,16 @@ void dg_ref_shard_collect(const dg_shard_collect_args *a)
 void dg_ref_shard_metrics(const dg_shard_metrics_args *a)
 {
     for (int i = 0; i < DG_METRICS_MAX; i++) {
+        if (!((a->means | a->sums) & 1 << i)) continue;
         double sum = 0;
-        for (int k = 0; k < a->shards; k++) sum += ((double *)a->x)[k * a->each + a->at + i];
-        if ((a->means | a->sums) & 1 << i)
-            a->ring[a->state->step % DG_RING].value[i] = a->means & 1 << i ? sum / a->shards : sum;
+        for (int k = 0; k < a->shards; k++) sum += ((double *)a->x)[k * a->each + i];
+        a->ring[a->state->step % DG_RING].value[i] = a->means & 1 << i ? sum / a->shards : sum;
     }
 }
+
+void dg_ref_shard_exchange(const dg_shard_message_args *a)
+{
+    for (int64_t i = 0; i < a->n; i++) ((double *)a->x)[i] = ((double *)a->g)[i];
+}
+
+void dg_ref_shard_share(const dg_shard_message_args *a) { (void)a; }

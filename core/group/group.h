@@ -25,7 +25,7 @@ typedef struct {
     dg_err (*close)(dg_group *g);
 } dg_group_calls;
 
-/* The implementation makes and frees the struct (host/group/open.h); the members do not change. */
+/* The implementation makes and frees the struct (host/group/open.h). Only `failed` changes. */
 struct dg_group {
     const dg_group_calls *calls;
     int rank, size;
@@ -33,7 +33,14 @@ struct dg_group {
     int hosts;                  /* number of hosts */
     const char *name;           /* implementation and its version: "Open MPI 4.1.4" */
     const char *const *host;    /* host name of each rank */
+    dg_err failed;              /* error of the first call that failed; later calls return it at once */
 };
+
+/* Returns g->failed, or DG_OK for a NULL group. */
+dg_err dg_group_failed(const dg_group *g);
+
+/* After an error that the other ranks do not know: later calls fail, and the program ends by dg_group_abort. */
+void dg_group_fail(dg_group *g, dg_err e);
 
 int dg_group_rank(const dg_group *g);
 int dg_group_size(const dg_group *g);

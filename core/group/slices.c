@@ -9,20 +9,16 @@ dg_err dg_shards_check(int shards, int ranks)
     char can[64];
     int n = 0;
     if (!is_power(shards) || shards > DG_MAX_SHARDS)
-        return dg_fail(DG_USAGE, "{shards} %d: must be a power of two from 1 to %d", shards, DG_MAX_SHARDS);
+        return dg_fail(DG_USAGE, DG_MSG("bad-shards", "{shards} %d: not a power of two from 1 to %d"), shards,
+                       DG_MAX_SHARDS);
     if (ranks > 0 && shards % ranks == 0) return DG_OK;
     for (int w = 1; w <= shards; w *= 2)
         n += snprintf(can + n, sizeof can - (size_t)n, "%s%d", w == 1 ? "" : w == shards ? " or " : ", ", w);
-    return dg_fail(DG_USAGE, "%d processes cannot share %d shard%s: start %s", ranks, shards, shards > 1 ? "s" : "",
-                   can);
-}
-
-int dg_tree_sums(int n, dg_tree_sum out[DG_MAX_SHARDS - 1])
-{
-    int sums = 0;
-    for (int d = 1; d < n; d *= 2)
-        for (int i = 0; i + d < n; i += 2 * d) out[sums++] = (dg_tree_sum){i, i + d};
-    return sums;
+    return dg_fail(
+        DG_USAGE,
+        DG_MSG("ranks-not-shards",
+               "%d processes cannot share %d shard%s; possible numbers of processes: %s; or give another {shards}"),
+        ranks, shards, shards > 1 ? "s" : "", can);
 }
 
 int64_t dg_slice_length(int64_t n, int ranks)

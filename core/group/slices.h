@@ -3,7 +3,7 @@
  * The gradient of a step is the root of a fixed binary tree over the gradients of the shards:
  *     node(i, 1) = leaf i, node(i, 2 d) = node(i, d) + node(i + d, d), d = 1, 2, 4, ...
  * Rank r has the k = V / W shards from r k on, whose gradients are a whole subtree. A rank adds its own k leaves first,
- * and then, for its slice of the weights, the W subtrees of all ranks. Both sums are dg_tree_sums, and together they
+ * and then, for its slice of the weights, the W subtrees of all ranks. Both sums are op shard_sum, and together they
  * are the additions of the whole tree. Therefore the bits of the gradient depend on V only. */
 #pragma once
 
@@ -20,16 +20,8 @@ enum {
 dg_err dg_shards_check(int shards, int ranks);
 
 /* Number of a rank's shards, and its first shard. */
-static inline int dg_shards_own(int shards, int ranks) { return shards / ranks; }
-static inline int dg_shards_first(int shards, int ranks, int rank) { return rank * (shards / ranks); }
-
-/* One addition of the tree: term `to` becomes the sum of term `to` and term `from`. */
-typedef struct {
-    int to, from;
-} dg_tree_sum;
-
-/* Stores the n - 1 additions of a tree over n terms (a power of two) in order. Returns n - 1; the sum is term 0. */
-int dg_tree_sums(int n, dg_tree_sum out[DG_MAX_SHARDS - 1]);
+static inline int dg_rank_shards(int shards, int ranks) { return shards / ranks; }
+static inline int dg_rank_first(int shards, int ranks, int rank) { return rank * (shards / ranks); }
 
 /* Part of `n` values. */
 typedef struct {

@@ -9,6 +9,7 @@
 #include "core/base/err.h"
 #include "core/plan/op_info.h"
 
+struct dg_group;
 struct dg_plan;
 struct dg_machine;
 
@@ -30,6 +31,7 @@ struct dg_backend {
     dg_type real; /* type of weights, gradients, statistics and activations */
     dg_math math; /* type to which convolutions may round their operands (precision.h) */
     int threads;
+    struct dg_group *group; /* processes that train together, not owned; NULL: this process alone */
     bool queues; /* run() returns before its work is done */
 
     dg_err (*memory)(dg_backend *, size_t *free, size_t *total);

@@ -286,54 +286,56 @@ typedef struct {
 
 /* X(kind, member of the union dg_op.u, CPU op family (cpu.h)). The op's folder in kernels/ops defines its description
  * dg_info_KIND (op_info.h). */
-#define DG_OPS(X)                          \
-    X(conv_fwd, conv, conv)                \
-    X(conv_dx, conv, conv)                 \
-    X(conv_dw, conv, conv)                 \
-    X(group_fwd, group, group)             \
-    X(group_dx, group, group)              \
-    X(group_dw, group, group)              \
-    X(norm_stats, norm_stats, norm)        \
-    X(norm_frozen, norm_frozen, plain)     \
-    X(norm_act, norm_act, plain)           \
-    X(norm_act_dx, norm_act, norm)         \
-    X(act, act, plain)                     \
-    X(act_dx, act, plain)                  \
-    X(bias_act, bias_act, plain)           \
-    X(bias_act_dx, bias_act, bias)         \
-    X(add, add, plain)                     \
-    X(dropout, dropout, plain)             \
-    X(maxpool, pool, plain)                \
-    X(maxpool_dx, pool, plain)             \
-    X(meanpool, pool, plain)               \
-    X(meanpool_dx, pool, plain)            \
-    X(resample_up, resample, plain)        \
-    X(resample_down, resample, plain)      \
-    X(softmax, softmax, plain)             \
-    X(gan_loss, gan_loss, plain)           \
-    X(adam, adam, plain)                   \
-    X(sgd, update, plain)                  \
-    X(adagrad, update, plain)              \
-    X(adadelta, update, plain)             \
-    X(ema, ema, plain)                     \
-    X(gather, gather, plain)               \
-    X(augment, augment, plain)             \
-    X(augment_dx, augment, plain)          \
-    X(spectral, spectral, plain)           \
-    X(spectral_dw, spectral, plain)        \
-    X(fill, fill, plain)                   \
-    X(mix, mix, plain)                     \
-    X(bias_dw, bias_dw, plain)             \
-    X(penalty, penalty, plain)             \
-    X(onehot, onehot, plain)               \
-    X(pick, pick, plain)                   \
-    X(pick_dx, pick, plain)                \
-    X(shard_sum, shard_sum, plain)         \
-    X(shard_running, shard_running, plain) \
-    X(shard_collect, shard_collect, plain) \
-    X(shard_metrics, shard_metrics, plain) \
-    X(noise, noise, plain)                 \
-    X(to_u8, to_u8, plain)                 \
+#define DG_OPS(X)                           \
+    X(conv_fwd, conv, conv)                 \
+    X(conv_dx, conv, conv)                  \
+    X(conv_dw, conv, conv)                  \
+    X(group_fwd, group, group)              \
+    X(group_dx, group, group)               \
+    X(group_dw, group, group)               \
+    X(norm_stats, norm_stats, norm)         \
+    X(norm_frozen, norm_frozen, plain)      \
+    X(norm_act, norm_act, plain)            \
+    X(norm_act_dx, norm_act, norm)          \
+    X(act, act, plain)                      \
+    X(act_dx, act, plain)                   \
+    X(bias_act, bias_act, plain)            \
+    X(bias_act_dx, bias_act, bias)          \
+    X(add, add, plain)                      \
+    X(dropout, dropout, plain)              \
+    X(maxpool, pool, plain)                 \
+    X(maxpool_dx, pool, plain)              \
+    X(meanpool, pool, plain)                \
+    X(meanpool_dx, pool, plain)             \
+    X(resample_up, resample, plain)         \
+    X(resample_down, resample, plain)       \
+    X(softmax, softmax, plain)              \
+    X(gan_loss, gan_loss, plain)            \
+    X(adam, adam, plain)                    \
+    X(sgd, update, plain)                   \
+    X(adagrad, update, plain)               \
+    X(adadelta, update, plain)              \
+    X(ema, ema, plain)                      \
+    X(gather, gather, plain)                \
+    X(augment, augment, plain)              \
+    X(augment_dx, augment, plain)           \
+    X(spectral, spectral, plain)            \
+    X(spectral_dw, spectral, plain)         \
+    X(fill, fill, plain)                    \
+    X(mix, mix, plain)                      \
+    X(bias_dw, bias_dw, plain)              \
+    X(penalty, penalty, plain)              \
+    X(onehot, onehot, plain)                \
+    X(pick, pick, plain)                    \
+    X(pick_dx, pick, plain)                 \
+    X(shard_sum, shard_sum, plain)          \
+    X(shard_running, shard_running, plain)  \
+    X(shard_collect, shard_collect, plain)  \
+    X(shard_metrics, shard_metrics, plain)  \
+    X(shard_exchange, shard_message, plain) \
+    X(shard_share, shard_message, plain)    \
+    X(noise, noise, plain)                  \
+    X(to_u8, to_u8, plain)                  \
     X(advance, advance, plain)
 
 typedef enum {
@@ -401,6 +403,7 @@ typedef struct {
         dg_shard_running_args shard_running;
         dg_shard_collect_args shard_collect;
         dg_shard_metrics_args shard_metrics;
+        dg_shard_message_args shard_message;
         dg_noise_args noise;
         dg_to_u8_args to_u8;
         dg_advance_args advance;

@@ -1,10 +1,11 @@
 /* Ops of a batch that is divided into shards (host/net/shards.h). ops.h states the conventions. */
 #pragma once
 
+#include "core/group/slices.h"
+
 /* Op shard_sum adds tensors as a binary tree: for d = 1, 2, 4 ..., node i receives the sum of nodes i and i + d, for
  * all multiples i of 2 d. The nodes begin as the tensors. `shard_sum` writes factor * (last sum) to tensor 0.
- * shards is a power of two, at most DG_SHARDS_MAX. Shape: g (shards, n), of which the first n values are updated. */
-enum { DG_SHARDS_MAX = 64 };
+ * shards is a power of two, at most DG_MAX_SHARDS. Shape: g (shards, n), of which the first n values are updated. */
 typedef struct {
     void *g;
     int64_t n;
@@ -35,10 +36,23 @@ typedef struct {
 } dg_shard_collect_args;
 
 /* Op shard_metrics writes ring[step % DG_RING].value[i] for each bit i of `means` and `sums`: the mean or the sum over
- * k of x[k][at + i], computed in double in the order of k. Shape: x (shards, each). */
+ * k of x[k][i], computed in double in the order of k. Shape: x (shards, each). */
 typedef struct {
     dg_metrics *ring;
     void *x;
     const dg_step_state *state;
-    int shards, each, at, means, sums;
+    int shards, each, means, sums;
 } dg_shard_metrics_args;
+
+/* Messages among the processes of a group (core/group/group.h), which each process makes in the same order. Without a
+ * group, ranks = 1. Op shard_exchange sends part r of g to rank r, and stores the part from rank r as x[r]. Op
+ * shard_share sends its own part of x to every rank, and stores the parts of the others.
+ * Shapes: x, g (ranks, n). */
+struct dg_group;
+typedef struct {
+    void *x;
+    void *g;
+    struct dg_group *group;
+    int64_t n;
+    int ranks;
+} dg_shard_message_args;

@@ -36,6 +36,7 @@ typedef struct {
     int plan;
     bool keep;     /* DG_WORK: the host writes the tensor before the plan runs, or reads it afterwards */
     bool absent;   /* DG_WORK: no launch stores the tensor, so it has no memory in the arena */
+    bool padding;  /* no tensor: fills the tensors of this kind and network up to equal slices (core/group/slices.h) */
     bool rounded;  /* DG_WORK: the fp32 tensor is stored as bf16 (fused.h) */
     void *outside; /* DG_OUTSIDE: the tensor's memory */
 } dg_row;

@@ -66,7 +66,8 @@ static uint64_t images_of_epoch(const dg_checkpoint_info *info, uint64_t *batch)
     const uint64_t count = info->data_count;
     *batch = setting(info->config, "batch");
     if (!*batch) return 0;
-    return strstr(info->config, "drop-last = yes") ? count - count % *batch : count;
+    const uint64_t last = count % *batch, shards = setting(info->config, "shards");
+    return count - (strstr(info->config, "drop-last = yes") ? last : shards ? last % shards : 0);
 }
 
 /* A resumed run may change its batch size, so `step` may differ from epoch * steps per epoch. */

@@ -18,6 +18,7 @@
 #include "host/net/build.h"
 #include "host/net/classifier.h"
 #include "host/net/recipe.h"
+#include "host/net/recipe_parts.h"
 #include "host/trainer/fit.h"
 #include "host/run/length.h"
 #include "host/measure/batch_time.h"
@@ -60,6 +61,23 @@ static void print_steps(const dg_options *o, int images)
     const int each = dg_steps_of_epoch(o, images);
     dg_say("batch      %d image%s, %d step%s per epoch%s", o->batch, dg_s(o->batch), each, dg_s(each), last);
     dg_say("steps      %ld in %d epoch%s%s", (long)o->epochs * each, o->epochs, dg_s(o->epochs), first);
+}
+
+/* Print what each process sends if several processes share the shards (docs/guide/processes.md). */
+static void print_shards(const dg_options *o, const dg_job *job)
+{
+    const int shards = dg_shards_of(&o->job), each = o->batch / shards;
+    char text[TEXT] = "";
+    double bytes = 0;
+    if (shards == 1) return;
+    for (int net = 0; net < job->recipe->nets; net++)
+        bytes += 2 * (double)dg_weights_of(job, net).n * (double)dg_type_bytes(job->backend->real);
+    for (int w = 2; w <= shards; w *= 2) {
+        const size_t at = strlen(text);
+        snprintf(text + at, sizeof text - at, "%s%d: %.3g MB", w > 2 ? ", " : "", w, bytes * (w - 1) / w / 1e6);
+    }
+    dg_say("shards     %d of %d image%s; data that a process sends per step, by the number of processes: %s", shards,
+           each, dg_s(each), text);
 }
 
 static dg_err print_time(const dg_options *o, const dg_job *job, const dg_dataset *d)
@@ -128,6 +146,7 @@ static dg_err print_summary(const dg_options *o, const dg_job *job, const dg_dat
     print_network(job);
     dg_say("device     %s, %s", b->name, dg_precision_name(b->real, b->math));
     print_steps(o, data->train);
+    print_shards(o, job);
     const dg_err e = print_time(o, job, data);
     if (e) return e;
     dg_say("memory     %.0f MB%s", memory / 1e6, b->threads ? "" : " on host and device");
@@ -307,6 +326,7 @@ static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
     dg_err e = dg_job_build(&job, model, &g, b);
     if (e) return e;
     e = print_job(&job, o->json);
+    if (!e && !o->json) print_shards(o, &job);
     if (!e && !o->json)
         dg_say("This plan assumes a dataset of one batch; %s --data DIR --dry-run plans a whole run.", dg_program());
     dg_job_free(&job);

@@ -11,6 +11,7 @@
 #include "host/rundir/best.h"
 #include "host/rundir/history.h"
 #include "host/cli/commands.h"
+#include "host/cli/group/lead.h"
 #include "host/cli/open_async.h"
 #include "host/train/begin.h"
 #include "host/train/classes.h"
@@ -146,6 +147,7 @@ static dg_err build_job(dg_training *r, const dg_model *model, dg_checkpoint_inf
     const int count = r->data.train;
     r->batches = dg_steps_of_epoch(o, count);
     dg_job_options g = dg_options_run(o, o->batch, count, r->data.count - r->data.train);
+    r->backend->group = o->group;
     r->input = info->input;
     info->input.whitening = NULL;
     if (model->input == DG_INPUT_STANDARD && !(r->input.std[0] > 0))
@@ -222,6 +224,12 @@ static dg_err open_critic(dg_training *r)
 /* The dataset has changed: set r->own to the options of a new run with the weights in `path`. */
 static dg_err become_another(dg_training *r, const char *path, uint64_t then)
 {
+    if (r->o->group)
+        return dg_fail(DG_DATA,
+                       DG_MSG("ranks-other-images",
+                              "the dataset has changed (%ju images before, %d now): start a new run with {init} %s, or "
+                              "continue with {allow-data-change}"),
+                       (uintmax_t)then, r->data.train, path);
     dg_err e = dg_train_own(r->o, path, &r->own);
     if (!e)
         dg_warn(DG_MSG("other-images",
@@ -250,24 +258,6 @@ static dg_err settle_config(dg_training *r, const dg_model *model)
     r->config = text ? dg_config_settled(text, "precision", precision) : NULL;
     free(text);
     return r->config ? DG_OK : dg_fail(DG_DEVICE, "out of memory");
-}
-
-enum { FEW_OF_SHARD = 16 };
-
-static void note_shards(const dg_training *r)
-{
-    const int shards = dg_shards_of(&r->o->job), each = r->o->batch / shards,
-              left = r->o->drop_last ? 0 : r->data.train - dg_images_of_epoch(r->o, r->data.train);
-    if (shards == 1) return;
-    dg_progress_note(r->progress,
-                     DG_MSG("note-shards", "%d shards of %d image%s; the last batch of an epoch leaves out %d image%s"),
-                     shards, each, dg_s(each), left, dg_s(left));
-    if (each < FEW_OF_SHARD)
-        dg_progress_note(r->progress,
-                         DG_MSG("note-small-shards",
-                                "fewer than %d images per shard make batch statistics inaccurate: give a larger "
-                                "--batch, or fewer --shards"),
-                         FEW_OF_SHARD);
 }
 
 static dg_err set_up(dg_training *r)
@@ -299,7 +289,8 @@ static dg_err set_up(dg_training *r)
     o = r->o;
     if (!e) e = build_job(r, model, &info);
     if (!e) e = open_critic(r); /* open_critic may refuse the dataset, so it runs before the run directory is changed */
-    if (!e) e = st ? dg_train_resume(r, st, path, &info) : dg_train_begin(r, init);
+    if (!e) e = dg_lead_begin(r, model); /* before dg_train_resume, which may move files of the run */
+    if (!e) e = dg_lead_weights(r, st ? dg_train_resume(r, st, path, &info) : dg_train_begin(r, init));
     const bool settled = !e && (o->resume || strcmp(r->config, o->resolved));
     if (settled) e = dg_save_config(&r->dir, r->config);
     if (!e) e = dg_log_open(&r->dir, r->job.recipe, r->read.step, &r->log);
@@ -317,7 +308,7 @@ static dg_err set_up(dg_training *r)
         dg_progress_note(r->progress, DG_MSG("note-device", "%s, %s on %s: %d epoch%s of %d step%s, batch %d, into %s"),
                          model->name, dg_precision_name(r->backend->real, r->backend->math), r->backend->name,
                          o->epochs, dg_s(o->epochs), r->batches, dg_s(r->batches), o->batch, r->dir.path);
-    if (!e) note_shards(r);
+    if (!e) dg_note_shards(r);
     if (!e) note_older(r->progress, o);
     dg_checkpoint_info_free(&info);
     dg_st_free(st);
@@ -418,6 +409,7 @@ static dg_err train(const dg_options *o, dg_options *own)
     if (e) dg_set_message("%s", why);
     else if (saving) e = dg_fail(saving, "not everything was saved: %s; training finished", unsaved);
     if (dg_stop_signal && (!e || e == DG_FAILED)) e = (dg_err)(128 + dg_stop_signal);
+    dg_lead_finish(r, e);
     *own = r->own;
     free(r->config);
     free(r);

@@ -8,7 +8,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "core/group/group.h"
 #include "host/cli/commands.h"
+#include "host/cli/group/join.h"
 #include "host/cli/outputs.h"
 #include "host/options/option_table.h"
 #include "core/base/limits.h"
@@ -56,6 +58,7 @@ static bool fill_standard_descriptors(void)
 
 static int run(const dg_options *o)
 {
+    if (dg_group_rank(o->group)) return dg_cmd_follow(o);
     if (o->list_devices) return dg_cmd_list_devices(o);
     if (o->dry_run) return dg_cmd_plan(o);
     return command[o->command](o);
@@ -113,9 +116,10 @@ int main(int argc, char **argv)
     bool done = true;
     int code = (int)reserve_stack();
     if (!code) code = (int)dg_options_parse(argc, argv, &o, &done);
-    if (!code && !done) code = (int)dg_outputs_begin(&o, closed);
+    if (!done) code = (int)dg_join(&o, (dg_err)code, closed);
     if (!code && !done) code = run(&o);
     if (code > DG_OK && code <= DG_COLLAPSED && *dg_message()) fprintf(stderr, "dcgan: %s\n", dg_message());
+    code = dg_leave(&o, code);
     dg_options_free(&o);
     if ((fflush(stdout) || ferror(stdout)) && !code) {
         fprintf(stderr, "dcgan: standard output: %s\n", strerror(errno));

@@ -27,29 +27,14 @@ static dg_err number(const char *name, long min, long max, int *out)
     return DG_OK;
 }
 
-static dg_err torchrun(dg_launch *l)
-{
-    static const char *const needed[] = {"LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"};
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
-        if (!value_of(needed[i]))
-            return dg_fail(DG_USAGE,
-                           "%s: missing, although RANK and WORLD_SIZE=%d are set; start with torchrun, which sets all "
-                           "of them, or unset RANK",
-                           needed[i], l->size);
-    l->by = DG_LAUNCH_TORCHRUN, l->program = "torchrun";
-    l->address = value_of("MASTER_ADDR");
-    dg_err e = number("LOCAL_RANK", 0, l->rank, &l->local_rank);
-    return e ? e : number("MASTER_PORT", 1, 65535, &l->port);
-}
-
 /* Reads size and rank of a launcher. `rank` or `size` may be NULL. */
-static dg_err read_place(dg_launch *l, const char *rank, const char *size)
+static dg_err read_place(dg_launched *l, const char *rank, const char *size)
 {
     dg_err e = size ? number(size, 1, INT_MAX, &l->size) : DG_OK;
     return e || !rank ? e : number(rank, 0, l->size ? l->size - 1 : INT_MAX, &l->rank);
 }
 
-dg_err dg_launch_read(dg_launch *out)
+dg_err dg_launch_read(dg_launched *out)
 {
     static const struct {
         dg_launcher by;
@@ -57,12 +42,15 @@ dg_err dg_launch_read(dg_launch *out)
     } managers[] = {{DG_LAUNCH_OPEN_MPI, "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
                     {DG_LAUNCH_PMIX, "PMIX_RANK", "PMIX_RANK", "SLURM_STEP_NUM_TASKS"},
                     {DG_LAUNCH_PMI, "PMI_SIZE", "PMI_RANK", "PMI_SIZE"}};
-    const dg_launch alone = {.by = DG_LAUNCH_ALONE, .program = "", .size = 1};
-    *out = (dg_launch){.by = DG_LAUNCH_ALONE, .program = "", .rank = -1};
+    const dg_launched alone = {.by = DG_LAUNCH_ALONE, .program = "", .size = 1};
+    *out = (dg_launched){.by = DG_LAUNCH_ALONE, .program = "", .rank = -1};
     dg_err e = DG_OK;
     if (value_of("RANK") && value_of("WORLD_SIZE")) {
         e = read_place(out, "RANK", "WORLD_SIZE");
-        if (e || out->size > 1) return e ? e : torchrun(out);
+        if (e || out->size > 1) {
+            out->by = DG_LAUNCH_TORCHRUN, out->program = "torchrun";
+            return e;
+        }
         out->rank = -1, out->size = 0;
     }
     for (size_t i = 0; i < sizeof managers / sizeof *managers; i++) {

@@ -18,11 +18,8 @@ typedef struct {
     const char *program; /* "mpirun", "srun" or "torchrun", for messages */
     int rank;            /* -1: unknown */
     int size;            /* number of processes; 0: unknown */
-    int local_rank;      /* of torchrun, with the next two members */
-    const char *address; /* in the environment */
-    int port;
-} dg_launch;
+} dg_launched;
 
 /* Reads the environment. A group of one process is DG_LAUNCH_ALONE. Returns DG_USAGE, with a message that names the
  * variable, if a variable is missing or invalid. */
-dg_err dg_launch_read(dg_launch *out);
+dg_err dg_launch_read(dg_launched *out);

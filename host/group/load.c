@@ -41,14 +41,14 @@ static dg_err load(const char *path, const char *from, const dg_mpi_table **out)
     return DG_OK;
 }
 
-dg_err dg_mpi_load(const dg_launch *l, const dg_mpi_table **out)
+dg_err dg_mpi_load(const dg_launched *l, const dg_mpi_table **out)
 {
     static const char *const kinds[] = {"openmpi", "mpich"};
     const char *given = getenv("DCGAN_MPI");
     if (l->by == DG_LAUNCH_TORCHRUN)
         return dg_fail(DG_USAGE,
                        "started as one of %d processes by torchrun, which starts no MPI: start with mpirun or srun; "
-                       "{alone} trains one by itself",
+                       "{alone} trains in one process",
                        l->size);
     if (given && *given) return load(given, "DCGAN_MPI=", out);
     const int preferred = l->by == DG_LAUNCH_PMI;
@@ -61,7 +61,8 @@ dg_err dg_mpi_load(const dg_launch *l, const dg_mpi_table **out)
     char processes[64] = "several processes";
     if (l->size) snprintf(processes, sizeof processes, "one of %d processes", l->size);
     return dg_fail(DG_USAGE,
-                   "started as %s by %s, but this dcgan has no MPI: install dcgan-mpi or build where mpicc is; {alone} "
-                   "trains one by itself",
+                   DG_MSG("no-mpi",
+                          "started as %s by %s, but this dcgan has no plugin for MPI: build dcgan where mpicc is, or "
+                          "train in one process with {alone}"),
                    processes, l->program);
 }

@@ -133,17 +133,22 @@ static dg_err meet(mpi_group *m)
     m->host = calloc((size_t)g->size, sizeof *m->host);
     m->names = calloc((size_t)g->size, sizeof *m->names);
     if (!m->host || !m->names) return dg_fail(DG_DEVICE, "out of memory for %d host names", g->size);
-    if (gethostname(m->host[g->rank], DG_HOST_NAME - 1)) snprintf(m->host[g->rank], DG_HOST_NAME, "unknown");
-    dg_err e = all_gather(g, m->host, DG_HOST_NAME);
+    for (int r = 0; r < g->size; r++) {
+        snprintf(m->host[r], DG_HOST_NAME, "unknown host"); /* until all names are known */
+        m->names[r] = m->host[r];
+    }
+    g->host = m->names;
+    if (gethostname(m->host[g->rank], DG_HOST_NAME - 1)) snprintf(m->host[g->rank], DG_HOST_NAME, "unknown host");
+    dg_err e = dg_watch_open(m->options.limit, late, m, &m->watch);
+    if (e) return e;
+    e = all_gather(g, m->host, DG_HOST_NAME);
     if (e) return e;
     const dg_host_place p = dg_host_place_of((const char(*)[DG_HOST_NAME])m->host, g->size, g->rank);
     g->local_rank = p.local_rank, g->local_size = p.local_size, g->hosts = p.hosts;
-    for (int r = 0; r < g->size; r++) m->names[r] = m->host[r];
-    g->host = m->names;
     return DG_OK;
 }
 
-static dg_err open_mpi(const dg_launch *l, mpi_group *m)
+static dg_err open_mpi(const dg_launched *l, mpi_group *m)
 {
     static const dg_group_calls calls = {all_to_all, all_gather, broadcast, gather, turn, abort_all, close_group};
     const dg_group_options *o = &m->options;
@@ -161,11 +166,10 @@ static dg_err open_mpi(const dg_launch *l, mpi_group *m)
                        "DCGAN_MPI to the plugin for that MPI, or start with the mpirun of %s",
                        l->program, l->rank, l->size, g->name, g->rank, g->size, l->program, g->name);
     if (g->size == 1) return DG_OK;
-    e = dg_watch_open(o->limit, late, m, &m->watch);
-    return e ? e : meet(m);
+    return meet(m);
 }
 
-dg_err dg_group_open(const dg_launch *l, const dg_group_options *o, dg_group **out)
+dg_err dg_group_open(const dg_launched *l, const dg_group_options *o, dg_group **out)
 {
     *out = NULL;
     if (l->by == DG_LAUNCH_ALONE) return DG_OK;

@@ -18,7 +18,7 @@ typedef struct {
 /* Stores the group, or NULL if this process is alone. dg_group_close frees the group. Returns DG_USAGE if there is no
  * plugin or if its MPI is not the launcher's, DG_DEVICE after other errors. The messages of rank 1 and above begin with
  * "rank N on HOST: ". */
-dg_err dg_group_open(const dg_launch *l, const dg_group_options *o, dg_group **out);
+dg_err dg_group_open(const dg_launched *l, const dg_group_options *o, dg_group **out);
 
 /* Suspends or resumes this rank's limit, for example while it waits for a rank that decodes images. Every rank that
  * waits suspends its limit. */

@@ -107,7 +107,7 @@ static void train_plan(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     dg_shards_begin_plan(b, (const int[]){1, 0});
     for (int k = 0; k < shards; k++) {
         dg_shard_begin(b, k);
-        shard(b, job, B / shards);
+        shard(b, job, B / dg_shards_all(b));
         dg_shard_collect(b, job, of_shard);
     }
     dg_shards_end_phase(b);

@@ -28,6 +28,7 @@ struct dg_job_options {
     int samples;    /* batch size of plan "sample"; 0: no such plan */
     int tested;     /* batch size of plan "test"; 0: no such plan */
     int shards;     /* parts of a batch with gradients of their own (shards.h); 0: 1 */
+    int ranks;      /* processes that share the shards, set by dg_job_build */
     int rows;       /* images in the dataset */
     int window;     /* images per window of a streamed dataset (loader.h); 0: the whole dataset is in memory */
     bool train;     /* false: the job has no gradients and moments */

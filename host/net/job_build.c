@@ -1,3 +1,4 @@
+#include "core/group/group.h"
 #include "host/net/job.h"
 
 #include <stdlib.h>
@@ -55,14 +56,15 @@ dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o,
     memset(job->squares, 0xff, sizeof job->squares);
     job->values = job->pixels = job->class_labels = -1;
     job->recipe = o->recipe;
+    job->o.ranks = dg_group_size(b->group);
     dg_err e = o->recipe ? DG_OK : dg_recipe_for(model, &job->recipe);
-    if (!e) e = job->recipe->check(model, o);
+    if (!e) e = job->recipe->check(model, &job->o);
     if (!e && o->class_fade > 0 && !model->classes)
         e = dg_fail(DG_USAGE,
                     DG_MSG("fade-without-classes", "{class-fade}: for conditional GANs only, but model %s has "
                                                    "no classes; add {conditional}, or leave out {class-fade}"),
                     model->name);
-    if (!e && o->train && dg_shards_of(o) > 1 && b->queues)
+    if (!e && o->train && dg_shards_of(o) > 1 && (b->queues || b->fuse))
         e = dg_fail(DG_USAGE,
                     DG_MSG("shards-on-gpu", "{shards} %d: supported on CPUs only; give {device} cpu, or {shards} 1"),
                     o->shards);

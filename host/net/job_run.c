@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/group/group.h"
 #include "host/net/job.h"
 
 /* With job->states, use start_put, because put() would make the backend round all weights again. */
@@ -61,7 +62,7 @@ dg_err dg_job_steps(dg_job *job, int batch, int n)
     if (b->run_many) return b->run_many(b, p, n);
     dg_err e = DG_OK;
     for (int i = 0; i < n && !e; i++) e = b->run(b, p);
-    return e;
+    return e ? e : dg_group_failed(b->group);
 }
 
 static dg_err put_statistics_labels(dg_job *job)

@@ -45,6 +45,7 @@ void dg_add_parameters(dg_job *job, dg_builder *b, int net)
 {
     const dg_net *n = &job->model.net[net];
     dg_build_parameters(b, net, job->o.train);
+    if (job->o.train) dg_pad_weights(b, job, net, DG_PARAM, DG_MOMENT2);
     for (int i = 0; i < n->layers; i++) {
         const dg_layer *l = &n->layer[i];
         const dg_layer_rows *r = &b->rows[net][i];
@@ -150,7 +151,7 @@ dg_weights dg_weights_of(const dg_job *job, int net)
         const dg_row *r = &a->row[i];
         if (r->net != net || r->kind > DG_AVERAGE) continue;
         if (w.first[r->kind] < 0) w.first[r->kind] = i;
-        if (r->kind != DG_PARAM) continue;
+        if (r->kind != DG_PARAM || r->padding) continue;
         bytes += (r->bytes + 255) & ~(size_t)255;
         if (is_matrix(job, i)) decayed = bytes;
     }
@@ -159,17 +160,18 @@ dg_weights dg_weights_of(const dg_job *job, int net)
     return w;
 }
 
-void dg_add_update(dg_job *job, dg_plan *plan, int net, int bad)
+void dg_add_update(dg_job *job, dg_plan *plan, int net, int bad, dg_slice s, dg_view g)
 {
     const dg_job_options *o = &job->o;
     const dg_weights w = dg_weights_of(job, net);
     const dg_optimizer_info *k = &dg_optimizers[o->optimizer];
+    const int64_t left = w.decayed > s.first ? w.decayed - s.first : 0, decayed = left < s.count ? left : s.count;
     dg_op *op = dg_plan_add(plan, k->op, "%s.%s", job->model.net[net].name, k->name);
     if (o->optimizer == DG_ADAM)
-        op->u.adam = (dg_adam_args){.n = w.n, .beta1 = o->beta1, .eps = o->eps, .net = net, .bad = bad};
+        op->u.adam = (dg_adam_args){.n = s.count, .beta1 = o->beta1, .eps = o->eps, .net = net, .bad = bad};
     else
-        op->u.update = (dg_update_args){.n = w.n,
-                                        .decayed = o->decay > 0 ? w.decayed : 0,
+        op->u.update = (dg_update_args){.n = s.count,
+                                        .decayed = o->decay > 0 ? decayed : 0,
                                         .momentum = o->momentum,
                                         .rho = o->rho,
                                         .eps = o->eps,
@@ -177,10 +179,10 @@ void dg_add_update(dg_job *job, dg_plan *plan, int net, int bad)
                                         .nesterov = o->nesterov,
                                         .net = net,
                                         .bad = bad};
-    dg_bind_row(op, "p", w.first[DG_PARAM]);
-    dg_bind_row(op, "g", w.first[DG_GRAD]);
-    if (w.first[DG_MOMENT1] >= 0) dg_bind_row(op, "m", w.first[DG_MOMENT1]);
-    if (w.first[DG_MOMENT2] >= 0) dg_bind_row(op, "v", w.first[DG_MOMENT2]);
+    dg_bind(op, "p", (dg_view){w.first[DG_PARAM], s.first});
+    dg_bind(op, "g", g);
+    if (w.first[DG_MOMENT1] >= 0) dg_bind(op, "m", (dg_view){w.first[DG_MOMENT1], s.first});
+    if (w.first[DG_MOMENT2] >= 0) dg_bind(op, "v", (dg_view){w.first[DG_MOMENT2], s.first});
     dg_bind_row(op, "ring", job->row[DG_ROW_METRICS]);
     dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
 }
@@ -231,7 +233,7 @@ dg_err dg_check_trainable(const dg_model *m, int net)
 dg_err dg_check_sizes(const dg_model *m, int net, const dg_job_options *o, double images)
 {
     const int least = (o->last_batch ? o->last_batch : o->batch) / dg_shards_of(o);
-    dg_err e = o->train ? dg_shards_check(o) : DG_OK;
+    dg_err e = o->train ? dg_shards_divide(o, o->ranks > 1 ? o->ranks : 1) : DG_OK;
     if (!e) e = dg_context(dg_net_check_values(m, net, images), "{batch} %d", o->batch);
     if (e) return e;
     for (int i = 0; i < m->net[net].layers; i++) {

@@ -1,6 +1,7 @@
 /* Code shared by recipes: parameter tensors, the gather op, the update of a network, the end of a step. */
 #pragma once
 
+#include "core/group/slices.h"
 #include "host/net/build.h"
 #include "host/net/job.h"
 
@@ -17,9 +18,9 @@ dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view image
 dg_view dg_add_augment(dg_builder *b, dg_job *job, int net, dg_view images, int N, int order);
 dg_view dg_add_augment_dx(dg_builder *b, dg_job *job, int net, dg_view dy, int N, int order);
 
-/* Append the optimizer op for all weights of a network. `bad` is the index of the metric that counts non-finite
- * weights. */
-void dg_add_update(dg_job *job, dg_plan *plan, int net, int bad);
+/* Append the optimizer op for a slice of the weights of a network, whose gradients begin at g. `bad` is the index of
+ * the metric that counts non-finite weights. */
+void dg_add_update(dg_job *job, dg_plan *plan, int net, int bad, dg_slice s, dg_view g);
 
 /* A network's weights. `first` has the first arena row of each kind (weights, gradients, moments, averages). `n` counts
  * all values, and `decayed` counts values with weight decay. */

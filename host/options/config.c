@@ -292,7 +292,12 @@ char *dg_config_settled(const char *text, const char *key, const char *value)
     char line[128];
     snprintf(line, sizeof line, "\n%s = ", key);
     const char *at = strstr(text, line);
-    if (!at) return strdup(text);
+    if (!at) {
+        const size_t size = strlen(text) + strlen(line) + strlen(value) + 2;
+        char *longer = malloc(size);
+        if (longer) snprintf(longer, size, "%s%s%s\n", text, line + 1, value);
+        return longer;
+    }
     const size_t head = (size_t)(at - text) + strlen(line), size = strlen(text) + strlen(value) + 1;
     char *out = malloc(size);
     if (out) snprintf(out, size, "%.*s%s%s", (int)head, text, value, text + head + strcspn(text + head, "\n"));

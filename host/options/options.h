@@ -90,8 +90,11 @@ typedef struct {
     char *device, *tuning, *fuse;
     unsigned fused;
     int precision, conv, threads;
-    int tf32_line; /* line of the removed value `precision = tf32` in config.ini or --config; 0: none */
-    bool no_graph, list_devices;
+    int tf32_line;          /* line of the removed value `precision = tf32` in config.ini or --config; 0: none */
+    struct dg_group *group; /* processes that train together (host/cli/join.h), or NULL */
+    int group_timeout;      /* in seconds */
+    int bound;              /* processors of this host that a launcher gave to the group; 0: not restricted */
+    bool no_graph, list_devices, alone;
     double device_memory; /* MB */
 
     int count;                                /* number of images; for eval, 0 means all images */
@@ -139,7 +142,8 @@ const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32);
 dg_err dg_options_parse(int argc, char **argv, dg_options *out, bool *done);
 void dg_options_free(dg_options *o);
 
-/* Returns a copy (malloc'd) of a config.ini text with another value for this key. NULL: out of memory. */
+/* Returns a copy (malloc'd) of a config.ini text with another value for this key, which is appended if it is missing.
+ * NULL: out of memory. */
 char *dg_config_settled(const char *text, const char *key, const char *value);
 
 /* Returns a copy (malloc'd) of the DG_OPT_RESULT options in a config.ini text, to compare runs. NULL: out of memory. */

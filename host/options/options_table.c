@@ -115,12 +115,14 @@ const dg_option dg_option_table[] = {
      "If the dataset has fewer images than one batch, the default batch size is reduced to 32, 16 and so on. With "
      "--batch auto, dcgan train first searches the fastest batch size, as dcgan batch does. Only dcgan train accepts "
      "--batch auto."},
-    {"shards", 0, "N", DG_OPT_INT, AT(job.shards), 1, DG_SHARDS_MAX, "1", NULL, TRAINING, T | P,
+    {"shards", 0, "N", DG_OPT_AUTO, AT(job.shards), 1, DG_MAX_SHARDS, "auto", NULL, TRAINING, T | P,
      RESULT | IF_SET | MODEL, "parts of a batch with own batch statistics, a power of two",
      "The gradient of a batch is the mean of the gradients of its shards, added in a fixed order. Batch norm and the "
      "losses use the images of one shard, so the shards are like smaller batches whose gradients are accumulated. "
-     "--batch must be a multiple of N. The last batch of an epoch leaves out up to N - 1 images. Shards are supported "
-     "on CPUs only."},
+     "--batch must be a multiple of N. The last batch of an epoch leaves out up to N - 1 images. The processes of a "
+     "run share the shards; with --shards auto, N is the number of processes at the first start, at least 1. Shards "
+     "are "
+     "supported on CPUs only."},
     {"lr", 0, "X", DG_OPT_REAL, AT(lr), 0, 10, "0.0002", NULL, TRAINING, T, RESULT | MODEL | ABOVE, "learning rate",
      "For classifiers, the default learning rate is 0.001."},
     {"lr-d", 0, "X", DG_OPT_REAL, AT(lr_d), 0, 10, "0", NULL, TRAINING, T, RESULT | MODEL,
@@ -446,6 +448,13 @@ const dg_option dg_option_table[] = {
     {"tol", 0, "X", DG_OPT_REAL, AT(tol), 0, 1e9, NULL, NULL, MEASURES, R, ABOVE,
      "largest relative difference that passes",
      "The default tolerance is 1e-9 with fp64, 1e-3 with fp32, 0.5 with fp16 and 1 with bf16."},
+    {"alone", 0, NULL, DG_OPT_FLAG, AT(alone), NO_RANGE, "no", NULL, MACHINE, T, ARGV,
+     "train alone, although a launcher started several processes",
+     "Without --alone, the processes that mpirun or srun starts train one network together."},
+    {"group-timeout", 0, "SECONDS", DG_OPT_INT, AT(group_timeout), 1, 1000000, "300", NULL, MACHINE, T, ARGV,
+     "time without a message after which the processes end",
+     "Used only if several processes train together. The time in which rank 0 loads images, evaluates or writes files "
+     "does not count."},
     {"device", 0, "NAME", DG_OPT_TEXT, AT(device), NO_RANGE, "auto", NULL, MACHINE,
      T | G | I | Z | K | E | P | N | R | B | Q | U | C, SAVED | COMMON, "device: auto, cpu, cuda or cuda:N",
      "auto: a GPU that dcgan supports, otherwise the CPU."},

@@ -8,6 +8,7 @@
 #include "host/rundir/best.h"
 #include "host/rundir/history.h"
 #include "host/train/outputs.h"
+#include "host/trainer/follow.h"
 
 enum { SPARE = 8 << 20 }; /* bytes of memory that remain for writing grids and report.html */
 
@@ -63,6 +64,8 @@ static dg_err copy(dg_outputs *w, const dg_checkpoint_info *info, dg_snapshot **
     if (busy) dg_memory_limit_read(&l);
     if (busy && l.left < dg_snapshot_bytes(w->job) + SPARE)
         (void)dg_worker_wait(w->write.checkpoints, dg_worker_given(w->write.checkpoints));
+    const dg_err e = dg_lead_save(w->job);
+    if (e) return e;
     return dg_snapshot_take(w->job, info, out);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/plural.h"
+#include "core/group/group.h"
 #include "host/measure/batch_time.h"
 #include "host/options/option_table.h"
 #include "host/net/recipe.h"
@@ -36,8 +37,8 @@ static dg_err search(dg_training *r, const dg_model *model, int *batch)
 
 static dg_err keep(dg_training *r, const dg_options *given)
 {
-    static const char *const key[] = {"batch",         "epochs",     "sample-every", "schedule-length",
-                                      "ema-half-life", "class-fade", "grid"};
+    static const char *const key[] = {"batch",           "shards",        "epochs",     "sample-every",
+                                      "schedule-length", "ema-half-life", "class-fade", "grid"};
     for (size_t i = 0; i < sizeof key / sizeof *key; i++) {
         char now[32], then[32];
         const dg_option *t = dg_option_find(key[i]);
@@ -52,10 +53,24 @@ static dg_err keep(dg_training *r, const dg_options *given)
     return DG_OK;
 }
 
+/* Returns the smallest number of shards for these processes, or 0 (auto) for one process. */
+static int shards_for(int processes)
+{
+    int shards = 1;
+    while (shards < processes) shards *= 2;
+    return processes > 1 ? shards : 0;
+}
+
+static bool has_checkpoint(const dg_training *r)
+{
+    return r->o->resume && (r->o->resume_from || dg_rundir_has(&r->dir, "checkpoint.safetensors"));
+}
+
 dg_err dg_train_settle(dg_training *r, const dg_model *model)
 {
     const dg_options *given = r->o;
     r->found = *given;
+    if (!given->job.shards && !has_checkpoint(r)) r->found.job.shards = shards_for(dg_group_size(given->group));
     dg_err e = given->batch ? DG_OK : search(r, model, &r->found.batch);
     if (e) return e;
     dg_settle_batch(&r->found, r->data.train);

@@ -11,6 +11,7 @@
 #include "host/rundir/log_text.h"
 #include "host/run/length.h"
 #include "host/run/stop.h"
+#include "host/trainer/follow.h"
 #include "host/train/train.h"
 
 static const double TIMED_SECONDS = 3;
@@ -42,8 +43,14 @@ static dg_err launch_steps(dg_training *r, bool begins)
     double lr[DG_NETS_MAX] = {0};
     for (int i = 0; i < r->job.recipe->nets; i++)
         lr[i] = dg_learning_rate(r->o, r->job.recipe->net[i].letter, r->given.epoch);
-    const dg_err e = begins ? dg_epoch_begin(&r->job, &r->feed, &r->given, lr) : DG_OK;
-    return e ? e : dg_epoch_steps(&r->job, &r->feed, &r->given, lr, dg_steps_in_a_row(r));
+    const int n = dg_steps_in_a_row(r);
+    int signal = 0;
+    dg_err e = dg_lead_steps(r->o->group, begins, &r->given, lr, n, &signal);
+    if (signal && !dg_stop_signal) dg_stop_signal = signal;
+    if (!e && begins) e = dg_epoch_begin(&r->job, &r->feed, &r->given, lr);
+    if (!e) e = dg_epoch_steps(&r->job, &r->feed, &r->given, lr, n);
+    if (e) dg_group_fail(r->o->group, e); /* the followers are in these steps */
+    return e;
 }
 
 static void log_failed(dg_training *r, dg_err e)

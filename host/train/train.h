@@ -34,6 +34,8 @@ typedef struct {
     dg_ring_reader metrics;
     dg_outputs out;
 
+    bool led;   /* the followers of a group have received a dg_lead */
+    bool leads; /* the followers wait for a command */
     int batches;
     uint64_t first_step;
     dg_position given; /* position after the last launched step */

@@ -85,20 +85,21 @@ static dg_job_options with_batch(const dg_job_options *o, int batch)
 
 dg_err dg_largest_batch(const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room, int *largest)
 {
-    int lo = 0, hi = o->batch + 1; /* invariant: batch size lo fits in memory, hi does not */
+    const int unit = dg_shards_of(o);     /* batch sizes are multiples of it */
+    int lo = 0, hi = o->batch / unit + 1; /* invariant: batch size lo * unit fits in memory, hi * unit does not */
     while (hi - lo > 1) {
         dg_job job;
         size_t needed;
-        const int batch = lo + (hi - lo) / 2;
-        const dg_job_options half = with_batch(o, batch);
+        const int middle = lo + (hi - lo) / 2;
+        const dg_job_options half = with_batch(o, middle * unit);
         const dg_err e = dg_build_if_fits(&job, m, &half, b, room, &needed);
         const bool fit = !e && needed <= room->have;
         if (e == DG_DEVICE) return e;
         if (fit) dg_job_free(&job);
-        if (fit) lo = batch;
-        else hi = batch;
+        if (fit) lo = middle;
+        else hi = middle;
     }
-    *largest = lo;
+    *largest = lo * unit;
     return DG_OK;
 }
 

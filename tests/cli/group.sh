@@ -60,7 +60,7 @@ mpi()
     ranks=$dir/bin/test_ranks
     unset DCGAN_MPI
     start 2 2 calls 2
-    stderr_has 'started as one of 2 processes by mpirun, but this dcgan has no MPI: install dcgan-mpi'
+    stderr_has 'started as one of 2 processes by mpirun, but this dcgan has no plugin for MPI: build dcgan'
     for place in bin lib/dcgan; do
         cp "${program%/*}/dcgan-mpi-$kind.so" "$dir/$place"
         start 0 2 calls 2

@@ -17,15 +17,19 @@ run --epochs 2 --out whole/run -q
 never_says note-shards
 differ one/run/epoch-0002.png whole/run/epoch-0002.png 'shards have batch statistics of their own'
 run --shards 4 --drop-last --epochs 1 --out dropped/run
-says note-shards 'leaves out 0 images'
+says note-shards '4 shards of 3 images'
+! grep -q 'leaves out' "$dir/.err"
+fact $? 'without the last batch, no image of it is left out'
 
 # another number of shards is a changed setting
 exits 0 --resume --out one/run --shards 2 --epochs 3
 says note-changed shards
 
 shows 'D.shards.sum' plan dcgan32 --shards 4
+prints 'shards     4 of 16 images' '2: '
 refuses 2 'bad-shards 3' plan dcgan32 --shards 3
 refuses 2 'batch-not-shards 22' --data cats --size 16 --batch 22 --shards 4 --out no
+refuses 2 'shards-on-gpu 4' plan dcgan32 --shards 4 --arch sm_90
 exits 2 plan dcgan32 --shards 65
 says option-value 65
 ensure 'a refused run leaves no directory' test ! -e no

@@ -225,7 +225,7 @@ static void spectral_forward(dg_builder *b, const dg_pass *p, int i, dg_layer_pa
     const dg_layer *l = dg_layer_of(b, p, i);
     const dg_layer_rows *r = &b->rows[p->net][i];
     const dg_shape shape = b->arena->row[r->value[W]].shape;
-    if (dg_shard_first(b, 1) > 0) {
+    if (b->arena->shard) { /* not the first shard of this process */
         own->saved[NORMAL].row = row_of_pass(b, p, l, "w");
         own->saved[SIGMA].row = row_of_pass(b, p, l, "sigma");
         return;

@@ -8,7 +8,7 @@
 static const char *sum_complete(dg_op *op)
 {
     const int shards = op->u.shard_sum.shards;
-    return shards < 1 || shards > DG_SHARDS_MAX || shards & (shards - 1) ? "shards is not a power of two up to 64"
+    return shards < 1 || shards > DG_MAX_SHARDS || shards & (shards - 1) ? "shards is not a power of two up to 64"
                                                                          : NULL;
 }
 
@@ -92,4 +92,18 @@ const dg_op_info dg_info_shard_metrics = {
     .variants = {&dg_direct},
     .limits = dg_limits_relative,
     .roundings = 1,
+};
+
+#define MESSAGE                                                                                                 \
+    .shape = {{"n", DG_FIELD(shard_message, n)}, {"ranks", DG_FIELD(shard_message, ranks)}}, .flops = no_flops, \
+    .variants = {&dg_direct}, .limits = dg_limits_relative
+
+const dg_op_info dg_info_shard_exchange = {
+    .operand = {DG_OUTPUT(shard_message, x, ranks, n), DG_INPUT(shard_message, g, ranks, n)},
+    MESSAGE,
+};
+
+const dg_op_info dg_info_shard_share = {
+    .operand = {DG_UPDATED(shard_message, x, ranks, n)},
+    MESSAGE,
 };

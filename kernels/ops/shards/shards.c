@@ -1,6 +1,7 @@
 /* Ops of a batch that is divided into shards. */
 #include <math.h>
 
+#include "core/group/group.h"
 #include "kernels/cpu/cpu.h"
 
 enum { LANES = 64, LEVELS = 7, MANY = 1 << 14 };
@@ -52,7 +53,7 @@ DG_CPU_OP(shard_collect, shard_collect)
 {
     const dg_metrics *now = &a->ring[a->state->step % DG_RING];
     real *x = a->x;
-    for (int i = 0; i < a->n; i++) {
+    for (int i = 0; i < a->n && i < DG_METRICS_MAX; i++) {
         if (a->taken >> i & 1) x[i] = (real)now->value[i];
         if (a->cleared >> i & 1) x[i] = 0;
     }
@@ -62,9 +63,18 @@ DG_CPU_OP(shard_metrics, shard_metrics)
 {
     dg_metrics *now = &a->ring[a->state->step % DG_RING];
     for (int i = 0; i < DG_METRICS_MAX; i++) {
+        if (!((a->means | a->sums) >> i & 1)) continue;
         double sum = 0;
-        for (int k = 0; k < a->shards; k++) sum += (double)((const real *)a->x)[(int64_t)k * a->each + a->at + i];
+        for (int k = 0; k < a->shards; k++) sum += (double)((const real *)a->x)[(int64_t)k * a->each + i];
         if (a->sums >> i & 1) now->value[i] = sum;
         if (a->means >> i & 1) now->value[i] = sum / a->shards;
     }
 }
+
+/* The group keeps an error, which dg_job_steps returns. */
+DG_CPU_OP(shard_exchange, shard_message)
+{
+    (void)dg_group_all_to_all(a->group, a->g, a->x, (size_t)a->n * sizeof(real));
+}
+
+DG_CPU_OP(shard_share, shard_message) { (void)dg_group_all_gather(a->group, a->x, (size_t)a->n * sizeof(real)); }

@@ -1,5 +1,5 @@
 /* Ops of a batch that is divided into shards: one thread per value of a sum, per channel, or one thread.
- * Bound by: memory (shard_sum), the launch (others) */
+ * Bound by: memory (shard_sum), the launch (others). Groups of processes have no GPUs, so messages are copies. */
 #include "kernels/dev/cuda.cuh"
 
 /* Node l is the sum of 2^l shards. A shard that completes a pair of nodes is added at once, as in a binary counter. */
@@ -56,7 +56,7 @@ DG_INSTANTIATE(shard_running, shard_running)
 template <class real> static __global__ void collect_kernel(const dg_shard_collect_args a)
 {
     const int i = (int)threadIdx.x;
-    if (i >= a.n) return;
+    if (i >= a.n || i >= DG_METRICS_MAX) return;
     if (a.taken >> i & 1) ((real *)a.x)[i] = (real)a.ring[a.state->step % DG_RING].value[i];
     if (a.cleared >> i & 1) ((real *)a.x)[i] = 0;
 }
@@ -70,9 +70,9 @@ DG_INSTANTIATE(shard_collect, shard_collect)
 template <class real> static __global__ void metrics_kernel(const dg_shard_metrics_args a)
 {
     const int i = (int)threadIdx.x;
-    if (i >= DG_METRICS_MAX) return;
+    if (i >= DG_METRICS_MAX || !((a.means | a.sums) >> i & 1)) return;
     double sum = 0;
-    for (int k = 0; k < a.shards; k++) sum += (double)((const real *)a.x)[(int64_t)k * a.each + a.at + i];
+    for (int k = 0; k < a.shards; k++) sum += (double)((const real *)a.x)[(int64_t)k * a.each + i];
     double *const value = &a.ring[a.state->step % DG_RING].value[i];
     if (a.sums >> i & 1) *value = sum;
     if (a.means >> i & 1) *value = sum / a.shards;
@@ -83,3 +83,24 @@ template <class real> void dg_cuda_shard_metrics(const dg_shard_metrics_args *a,
     KLAUNCH(metrics_kernel<real>, dim3(1), dim3(32), 0, stream, *a);
 }
 DG_INSTANTIATE(shard_metrics, shard_metrics)
+
+template <class real> static __global__ void copy_kernel(real *x, const real *g, int64_t n)
+{
+    const int64_t i = dg_thread();
+    if (i < n) x[i] = g[i]; /* ranks = 1 */
+}
+
+template <class real>
+void dg_cuda_shard_exchange(const dg_shard_message_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    KLAUNCH(copy_kernel<real>, dg_grid(a->n, tune->block), dim3(tune->block), 0, stream, (real *)a->x,
+            (const real *)a->g, a->n);
+}
+DG_INSTANTIATE(shard_exchange, shard_message)
+
+template <class real> void dg_cuda_shard_share(const dg_shard_message_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    KLAUNCH(copy_kernel<real>, dg_grid(a->n, tune->block), dim3(tune->block), 0, stream, (real *)a->x,
+            (const real *)a->x, a->n);
+}
+DG_INSTANTIATE(shard_share, shard_message)

@@ -69,6 +69,7 @@ exits 0 --data digits --model cnn-mnist --test 0.1 --batch 32 --epochs 1 -q --ou
 cp -r samples/digits-dcgan28 samples/digits-gan
 mkdir runs && cp -r samples/digits-cnn-mnist runs/eyes
 cp -r samples/digits-cnn-mnist run
+cp -r samples/cats-a runs/a
 cp samples/cats-dcgan64-paper/checkpoint.safetensors run/checkpoint-0200.safetensors
 cat "$root"/kernels/tuning/*.tune > a.tune && cp a.tune b.tune
 ln -s "$root/tests" tests
@@ -85,13 +86,13 @@ allowed()
     esac
 }
 sed -i 's/--from-epoch 200/--from-epoch 1/; s/10-500:10/8-16:4/; s/ RUN$/ samples\/cats-a/; s/--count 1000/--count 60/
-    s/batch dcgan64-paper/batch dcgan-16x3/; s/--batch \(32\|64\)/--batch 4/
+    s/batch dcgan64-paper/batch dcgan-16x3/; s/--batch \(256\|32\|64\)/--batch 4/
     s/ --two-sample$/ --two-sample -n 20/' lines
 awk '!seen[$0]++' lines | while read -r command; do
     case $command in
         '```' | '' | 'make'* | 'scripts/'* | 'apt-get '*) continue ;;
         'cc '* | './make_images '* | 'python3 samples/'*) [ -n "$installed" ] || continue ;;
-        'docker '*) continue ;;
+        'docker '* | 'mpirun '* | 'srun '*) continue ;; # ranks.sh starts several processes
         'dcgan batch' | 'dcgan classify' | 'dcgan plan'*' --device cuda') continue ;; # the first two are names only
         'dcgan import resnet50.safetensors '*) continue ;; # torch_resnet.py has such weights
         'dcgan '*inception*) continue ;; # fid.sh has such weights

@@ -1,51 +1,8 @@
-/* Shards, slices and the tree of sums: the subtrees of any number of ranks give the bits of the whole tree. */
+/* Shards and slices of ranks, and calls of a process without a group. */
 #include "test.h"
 
 #include "core/group/group.h"
 #include "core/group/slices.h"
-
-static void add(float *term, int n)
-{
-    dg_tree_sum sum[DG_MAX_SHARDS - 1];
-    const int sums = dg_tree_sums(n, sum);
-    DG_CHECK(sums == n - 1);
-    for (int i = 0; i < sums; i++) term[sum[i].to] += term[sum[i].from];
-}
-
-/* node(i, d) by the recursive definition of the tree */
-static float node(const float *leaf, int i, int d)
-{
-    return d == 1 ? leaf[i] : node(leaf, i, d / 2) + node(leaf, i + d / 2, d / 2);
-}
-
-static void test_tree(void)
-{
-    unsigned long long seed = 1;
-    int other = 0; /* sums that differ from a sum from left to right: the test would see another order */
-    for (int shards = 1; shards <= DG_MAX_SHARDS; shards *= 2)
-        for (int repeat = 0; repeat < 50; repeat++) {
-            float leaf[DG_MAX_SHARDS], left = 0;
-            for (int j = 0; j < shards; j++) {
-                leaf[j] = (float)dg_test_random(&seed);
-                left += leaf[j];
-            }
-            const float whole = node(leaf, 0, shards);
-            other += left != whole;
-            for (int ranks = 1; ranks <= shards; ranks *= 2) {
-                float subtree[DG_MAX_SHARDS];
-                const int own = dg_shards_own(shards, ranks);
-                for (int r = 0; r < ranks; r++) {
-                    float term[DG_MAX_SHARDS];
-                    memcpy(term, leaf + dg_shards_first(shards, ranks, r), (size_t)own * sizeof *term);
-                    add(term, own);
-                    subtree[r] = term[0];
-                }
-                add(subtree, ranks);
-                DG_CHECKF(!memcmp(subtree, &whole, sizeof whole), "%d shards on %d ranks", shards, ranks);
-            }
-        }
-    DG_CHECKF(other > 100, "only %d sums depend on their order", other);
-}
 
 static void test_slices(void)
 {
@@ -77,13 +34,13 @@ static void test_shards(void)
                 {8, 8, NULL},
                 {64, 64, NULL},
                 {64, 16, NULL},
-                {0, 1, "shards 0: must be a power of two from 1 to 64"},
-                {-4, 1, "must be a power of two"},
-                {6, 2, "shards 6: must be a power of two from 1 to 64"},
-                {128, 2, "must be a power of two from 1 to 64"},
-                {1, 4, "4 processes cannot share 1 shard: start 1"},
-                {2, 4, "4 processes cannot share 2 shards: start 1 or 2"},
-                {8, 3, "3 processes cannot share 8 shards: start 1, 2, 4 or 8"},
+                {0, 1, "shards 0: not a power of two from 1 to 64"},
+                {-4, 1, "not a power of two"},
+                {6, 2, "shards 6: not a power of two from 1 to 64"},
+                {128, 2, "not a power of two from 1 to 64"},
+                {1, 4, "4 processes cannot share 1 shard; possible numbers of processes: 1;"},
+                {2, 4, "4 processes cannot share 2 shards; possible numbers of processes: 1 or 2"},
+                {8, 3, "3 processes cannot share 8 shards; possible numbers of processes: 1, 2, 4 or 8"},
                 {8, 16, "16 processes cannot share 8 shards"},
                 {4, 0, "cannot share"}};
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
@@ -94,8 +51,8 @@ static void test_shards(void)
     for (int ranks = 1; ranks <= 8; ranks *= 2) {
         int next = 0;
         for (int r = 0; r < ranks; r++) {
-            DG_CHECK(dg_shards_first(8, ranks, r) == next);
-            next += dg_shards_own(8, ranks);
+            DG_CHECK(dg_rank_first(8, ranks, r) == next);
+            next += dg_rank_shards(8, ranks);
         }
         DG_CHECK(next == 8);
     }
@@ -121,4 +78,4 @@ static void test_alone(void)
     DG_WORKS(dg_group_close(NULL));
 }
 
-DG_TESTS(test_tree, test_slices, test_shards, test_alone)
+DG_TESTS(test_slices, test_shards, test_alone)

@@ -198,7 +198,7 @@ int main(int argc, char **argv)
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         if (strcmp(name, cases[k].name) != 0) continue;
         const dg_group_options o = {.limit = cases[k].limit, .lost = lost, .piece = cases[k].piece};
-        dg_launch l;
+        dg_launched l;
         dg_err e = dg_launch_read(&l);
         if (!e) e = dg_group_open(&l, &o, &group);
         if (e) {

@@ -89,10 +89,10 @@ static void shapes_of(dg_backend *b, dg_op_kind kind)
     if (b->math != DG_MATH_FP32) return;
     if (shape_has(kind, "n") || shape_has(kind, "batch")) {
         for (int64_t n : lengths) {
-            const shape_value values[] = {{"n", n}, {"batch", n}};
+            const shape_value values[] = {{"n", n}, {"batch", n}, {"shards", 4}, {"ranks", 1}};
             if (dev_small() && n >= 1100) continue;
             if (kind == DG_OP_penalty && n < 2) continue; /* a gradient penalty requires a real image and a sample */
-            DG_CHECK(!shape_set(&op, kind, values, 2));
+            DG_CHECK(!shape_set(&op, kind, values, 4));
             every_choice(b, op);
         }
         return;
@@ -110,9 +110,11 @@ static void shapes_of(dg_backend *b, dg_op_kind kind)
                                       {">", d[3]},
                                       {"width", d[3] + 2},
                                       {"latent", d[3]},
-                                      {"labels", d[0]}};
+                                      {"labels", d[0]},
+                                      {"shards", 4}};
         if (dev_small() && d[0] * d[1] * d[2] * d[3] >= 1100) continue;
-        if (shape_set(&op, kind, values, 13)) continue;
+        if (kind == DG_OP_shard_running && 2 * d[4] > d[1] * d[2]) continue; /* `each` has all statistics */
+        if (shape_set(&op, kind, values, 14)) continue;
         every_choice(b, op);
     }
 }

@@ -63,15 +63,14 @@ static const op_row row_shard_collect = {.variations = 2,
                                          .within = {1, 0},
                                          .nan_untested = "all"};
 
-/* shards, values per shard, first value, step */
-static op_shape metrics_shapes[] = {{1, 10, 0, 3}, {4, 37, 27, 700}, {64, 12, 2, 2100}};
+/* shards, values per shard, step */
+static op_shape metrics_shapes[] = {{1, 10, 3}, {4, 37, 700}, {64, 12, 2100}};
 
 static void metrics_set(dg_op *op, int variation)
 {
     (void)variation;
     dg_shard_metrics_args *a = &op->u.shard_metrics;
-    a->at = op_more[0];
-    op_state.step = (uint64_t)op_more[1];
+    op_state.step = (uint64_t)op_more[0];
     a->means = 0x15a;
     a->sums = 0x205;
 }
@@ -82,5 +81,11 @@ static op_bound metrics_bound(const dg_op *want, const char *result, double eps)
     return (op_bound){DBL_EPSILON, want->u.shard_metrics.shards * DBL_EPSILON * op_largest(want, "x")};
 }
 
-static const op_row row_shard_metrics = {OP_SHAPES(metrics_shapes), .threads = {{4, 12, 1, 5}, {4, 12, 1, 5}},
+static const op_row row_shard_metrics = {OP_SHAPES(metrics_shapes), .threads = {{4, 12, 5}, {4, 12, 5}},
                                          .set = metrics_set, .bound = metrics_bound, .nan_untested = "all"};
+
+/* n, ranks. tests/cli/ranks.sh tests messages. */
+static op_shape message_shapes[] = {{1, 1}, {67, 1}, {4099, 1}};
+
+static const op_row row_shard_exchange = {OP_SHAPES(message_shapes), .threads = {{4099, 1}, {300, 1}}};
+static const op_row row_shard_share = {OP_SHAPES(message_shapes), .threads = {{4099, 1}, {300, 1}}};

@@ -1,0 +1,136 @@
+#include "host/trainer/follow.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/group/agree.h"
+#include "host/group/open.h"
+#include "host/net/recipe_parts.h"
+#include "host/trainer/steps.h"
+
+typedef enum { STEPS = 1, SAVE, END } command_kind;
+
+/* A command of rank 0, or the answer of a follower. */
+typedef struct {
+    uint8_t kind, begins;
+    uint8_t code;   /* END: dg_err of the run */
+    uint8_t signal; /* of a follower */
+    int32_t n;
+    dg_position at;
+    double lr[DG_NETS_MAX];
+} command;
+_Static_assert(sizeof(command) <= DG_TURN_BYTES, "a command is one turn");
+
+dg_err dg_lead_send(dg_group *g, dg_lead *lead)
+{
+    const dg_err e = dg_group_broadcast(g, lead, sizeof *lead);
+    if (e) return e;
+    return dg_group_rank(g) && lead->code ? dg_fail((dg_err)lead->code, "%s", "") : DG_OK;
+}
+
+/* Weights, gradients, moments, averages and buffers are the first tensors of the arena. */
+dg_err dg_group_weights(dg_job *job, dg_err e)
+{
+    e = dg_group_agree(job->backend->group, e);
+    if (e) return e;
+    const dg_arena *a = &job->arena;
+    size_t bytes = 0;
+    for (int i = 0; i < a->rows; i++)
+        if (a->row[i].kind <= DG_BUFFER && a->row[i].offset + a->row[i].bytes > bytes)
+            bytes = a->row[i].offset + a->row[i].bytes;
+    return dg_group_broadcast(job->backend->group, a->base, bytes);
+}
+
+/* Exchange commands and answers. */
+static dg_err turn(dg_group *g, const command *own, command **all)
+{
+    char mine[DG_TURN_BYTES] = {0};
+    memcpy(mine, own, sizeof *own);
+    *all = calloc((size_t)g->size, DG_TURN_BYTES);
+    if (!*all) {
+        dg_group_fail(g, DG_DEVICE);
+        return dg_fail(DG_DEVICE, "commands of %d processes: out of memory", g->size);
+    }
+    return dg_group_turn(g, mine, *all);
+}
+
+static const command *of_rank(const command *all, int rank)
+{
+    return (const command *)((const char *)all + (size_t)rank * DG_TURN_BYTES);
+}
+
+dg_err dg_lead_steps(dg_group *g, bool begins, const dg_position *at, const double lr[DG_NETS_MAX], int n, int *signal)
+{
+    if (!g) return DG_OK;
+    command own = {.kind = STEPS, .begins = begins, .n = n, .at = *at}, *all;
+    memcpy(own.lr, lr, sizeof own.lr);
+    const dg_err e = turn(g, &own, &all);
+    for (int r = 1; r < g->size && !e; r++)
+        if (of_rank(all, r)->signal) *signal = of_rank(all, r)->signal;
+    free(all);
+    return e;
+}
+
+static dg_err gather(dg_job *job, const dg_weights *w, dg_row_kind kind)
+{
+    dg_group *g = job->backend->group;
+    if (w->first[kind] < 0) return DG_OK;
+    const size_t each = (size_t)dg_slice_length(w->n, g->size) * dg_type_bytes(job->backend->real);
+    char *all = dg_job_memory(job, w->first[kind]);
+    return dg_group_gather(g, all + (size_t)g->rank * each, all, each);
+}
+
+static dg_err gather_moments(dg_job *job)
+{
+    dg_err e = DG_OK;
+    for (int net = 0; net < job->recipe->nets && !e; net++) {
+        const dg_weights w = dg_weights_of(job, net);
+        e = gather(job, &w, DG_MOMENT1);
+        if (!e) e = gather(job, &w, DG_MOMENT2);
+    }
+    return e;
+}
+
+dg_err dg_lead_save(dg_job *job)
+{
+    dg_group *g = job->backend->group;
+    command own = {.kind = SAVE}, *all;
+    if (!g) return DG_OK;
+    const dg_err e = turn(g, &own, &all);
+    free(all);
+    return e ? e : gather_moments(job);
+}
+
+dg_err dg_lead_end(dg_group *g, int code)
+{
+    command own = {.kind = END, .code = (uint8_t)code}, *all;
+    if (!g) return DG_OK;
+    const dg_err e = turn(g, &own, &all);
+    free(all);
+    return e;
+}
+
+static dg_err follow_steps(dg_job *job, dg_loader *f, const command *c)
+{
+    dg_position at = c->at;
+    const dg_err e = c->begins ? dg_epoch_begin(job, f, &at, c->lr) : DG_OK;
+    return e ? e : dg_epoch_steps(job, f, &at, c->lr, c->n);
+}
+
+dg_err dg_follow(dg_job *job, dg_loader *f, const volatile int *signal)
+{
+    dg_group *g = job->backend->group;
+    for (;;) {
+        command own = {.signal = (uint8_t)*signal}, *all, c;
+        dg_group_pause_limit(g, true); /* rank 0 may evaluate or write for a long time */
+        dg_err e = turn(g, &own, &all);
+        dg_group_pause_limit(g, false);
+        c = *all;
+        free(all);
+        if (e) return e;
+        if (c.kind == END) return c.code ? dg_fail((dg_err)c.code, "%s", "") : DG_OK;
+        e = c.kind == SAVE ? gather_moments(job) : follow_steps(job, f, &c);
+        if (e) return e;
+    }
+}
