@@ -91,8 +91,8 @@ TESTS     := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(filter-out $(LEFT_OUT),$
 LONGEST    := tests/cli/torture.sh
 # Scripts in which sanitizers find nothing new: docs/testing.md has the reasons.
 ONCE       := build_cuda calls compilers cuda_archs keys library pages pre_commit races reference eval_numpy onnx \
-              torch_names batch check eval eval_every limits profile doctor models penalty precision schedule spectral \
-              zca
+              torch_names batch check eval eval_every limits profile doctor models penalty precision ranks_ends \
+              schedule spectral zca
 CLI_TESTS  := $(filter-out $(LONGEST) $(if $(SAN),$(ONCE:%=tests/cli/%.sh)),$(wildcard tests/cli/*.sh))
 LONG_TESTS := $(wildcard tests/cli/long/*.sh)
 # The tests with most error paths, also with sanitizers.
