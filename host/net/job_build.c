@@ -56,7 +56,7 @@ dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o,
     memset(job->squares, 0xff, sizeof job->squares);
     job->values = job->pixels = job->class_labels = -1;
     job->recipe = o->recipe;
-    job->o.ranks = dg_group_size(b->group);
+    job->o.ranks = dg_group_size(b ? b->group : NULL);
     dg_err e = o->recipe ? DG_OK : dg_recipe_for(model, &job->recipe);
     if (!e) e = job->recipe->check(model, &job->o);
     if (!e && o->class_fade > 0 && !model->classes)

@@ -89,7 +89,7 @@ static op_bound stats_bound(const dg_op *want, const char *result, double eps)
     if (strcmp(result, "mean") == 0) return (op_bound){2 * eps, 2 * eps * scale};
     if (strcmp(result, "rstd") == 0) return (op_bound){12 * eps + 2e-17 * fabs(shift) / scale, 0};
     if (strcmp(result, "running_mean") == 0) return (op_bound){4 * eps, 4 * eps * scale};
-    return (op_bound){16 * eps, 0};
+    return (op_bound){16 * eps, 0.1 * 4e-17 * fabs(shift) * scale}; /* of rstd, for 0.1 times the variance */
 }
 
 static op_bound frozen_bound(const dg_op *want, const char *result, double eps)
