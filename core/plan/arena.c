@@ -17,12 +17,6 @@ static bool has_room(dg_arena *a)
 
 dg_err dg_arena_begin(dg_arena *a) { return has_room(a) ? DG_OK : dg_fail(DG_DEVICE, "out of memory while planning"); }
 
-void dg_shard_name(const dg_arena *a, bool of_shard, char *out, size_t size, const char *name)
-{
-    if (a->shard && of_shard) snprintf(out, size, "%.*s.s%d", (int)size - 5, name, a->shard + 1);
-    else snprintf(out, size, "%s", name);
-}
-
 int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_type type, dg_shape shape)
 {
     if (!has_room(a)) return 0;

@@ -32,7 +32,7 @@ struct dg_backend {
     dg_math math; /* type to which convolutions may round their operands (precision.h) */
     int threads;
     struct dg_group *group; /* processes that train together, not owned; NULL: this process alone */
-    bool queues; /* run() returns before its work is done */
+    bool queues;            /* run() returns before its work is done */
 
     dg_err (*memory)(dg_backend *, size_t *free, size_t *total);
     dg_err (*alloc)(dg_backend *, size_t bytes, void **mem);

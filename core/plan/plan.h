@@ -90,7 +90,11 @@ int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_ty
 int dg_arena_bytes(dg_arena *a, const char *name, dg_row_kind kind, size_t bytes);
 int dg_arena_find(const dg_arena *a, const char *name); /* -1: none */
 /* Writes the name of a new op or tensor to `out`. If `of_shard`, the name ends in the suffix of a->shard. */
-void dg_shard_name(const dg_arena *a, bool of_shard, char *out, size_t size, const char *name);
+static inline void dg_shard_name(const dg_arena *a, bool of_shard, char *out, size_t size, const char *name)
+{
+    if (a->shard && of_shard) snprintf(out, size, "%.*s.s%u", (int)size - 5, name, (unsigned)(a->shard + 1) % 100u);
+    else snprintf(out, size, "%s", name);
+}
 /* Appends an op to the plan. The pointer is valid until the plan's next dg_plan_add. */
 dg_op *dg_plan_add(dg_plan *p, dg_op_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Sets the tensor of operand `member` (static text). If the op has no such operand, dg_arena_place refuses the op. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/group/group.h"
 #include "core/plan/gather.h"
 #include "host/net/layers/layers.h"
 #include "host/net/shards.h"
@@ -158,6 +159,19 @@ dg_weights dg_weights_of(const dg_job *job, int net)
     w.n = (int64_t)(bytes / dg_type_bytes(job->backend->real));
     w.decayed = (int64_t)(decayed / dg_type_bytes(job->backend->real));
     return w;
+}
+
+void dg_pad_weights(dg_builder *b, const dg_job *job, int net, dg_row_kind first, dg_row_kind last)
+{
+    const int ranks = dg_group_size(job->backend->group);
+    const dg_weights w = dg_weights_of(job, net);
+    const int64_t more = ranks > 1 ? ranks * dg_slice_length(w.n, ranks) - w.n : 0;
+    for (int kind = (int)first; kind <= (int)last && more; kind++) {
+        if (w.first[kind] < 0) continue;
+        const int row = dg_arena_row(b->arena, "padding", (dg_row_kind)kind, net, b->real,
+                                     (dg_shape){1, 1, 1, (int)more});
+        b->arena->row[row].padding = true;
+    }
 }
 
 void dg_add_update(dg_job *job, dg_plan *plan, int net, int bad, dg_slice s, dg_view g)

@@ -30,6 +30,10 @@ typedef struct {
 } dg_weights;
 dg_weights dg_weights_of(const dg_job *job, int net);
 
+/* Append padding after the tensors of network `net`, for kinds `first` to `last`, so that each process of the group has
+ * a slice of equal length. Without a group, append nothing. */
+void dg_pad_weights(dg_builder *b, const dg_job *job, int net, dg_row_kind first, dg_row_kind last);
+
 /* Call dg_add_average after dg_add_update. */
 void dg_add_average(dg_job *job, dg_plan *plan, int net);
 

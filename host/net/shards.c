@@ -1,35 +1,6 @@
-#include "host/net/shards.h"
+#include "host/net/shards_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#include "core/group/group.h"
-#include "host/net/recipe_parts.h"
-
-typedef int gradients[DG_MAX_NETS][DG_MAX_LAYERS][DG_LAYER_PARAMETERS];
-
-/* One update of the running statistics of a layer. */
-typedef struct {
-    dg_shard_running_args a;
-    int mean, var;
-} running;
-
-enum { RUNNING_MAX = 3 * DG_MAX_LAYERS };
-
-struct dg_shards {
-    int all;
-    int own, first; /* shards of this process, and the number of the first one */
-    int ranks, rank;
-    struct dg_group *group;
-    unsigned idle; /* metrics that count weights of networks without a slice for this process */
-    int current;   /* own shard whose ops are appended, from 0 */
-    int table;     /* arena row of the table (all, each) */
-    int each;
-    int used, phase; /* values of a row that are taken, now and at the beginning of the phase */
-    gradients *grad; /* arena rows of the gradients of each own shard */
-    running running[RUNNING_MAX];
-    int runnings;
-};
 
 dg_err dg_shards_divide(const dg_job_options *o, int ranks)
 {
@@ -42,13 +13,7 @@ dg_err dg_shards_divide(const dg_job_options *o, int ranks)
                    o->batch, shards, shards);
 }
 
-int dg_used_images(int images, int batch, int shards, bool drop_last)
-{
-    const int last = images % batch;
-    return images - (drop_last ? last : last % shards);
-}
-
-static void copy_gradients(dg_builder *b, gradients *grad, bool to_builder)
+void dg_shards_copy(dg_builder *b, dg_shard_gradients *grad, bool to_builder)
 {
     for (int net = 0; net < b->model->nets; net++)
         for (int i = 0; i < b->model->net[net].layers; i++) {
@@ -58,39 +23,10 @@ static void copy_gradients(dg_builder *b, gradients *grad, bool to_builder)
         }
 }
 
-dg_shards *dg_shards_open(dg_builder *b, dg_job *job)
+int dg_used_images(int images, int batch, int shards, bool drop_last)
 {
-    const int all = dg_shards_of(&job->o), ranks = dg_group_size(job->backend->group), own = dg_rank_shards(all, ranks);
-    if (all <= 1) return NULL;
-    dg_shards *s = calloc(1, sizeof *s);
-    if (s) s->grad = calloc((size_t)own, sizeof *s->grad);
-    if (!s || !s->grad) {
-        job->arena.full = true;
-        free(s);
-        return NULL;
-    }
-    s->all = all;
-    s->own = own;
-    s->ranks = ranks;
-    s->group = job->backend->group;
-    s->rank = dg_group_rank(s->group);
-    s->first = dg_rank_first(all, ranks, s->rank);
-    copy_gradients(b, &s->grad[0], false);
-    for (int k = 1; k < own; k++) {
-        for (int net = 0; net < b->model->nets; net++) {
-            dg_build_gradients(b, net);
-            dg_pad_weights(b, job, net, DG_GRAD, DG_GRAD);
-        }
-        copy_gradients(b, &s->grad[k], false);
-    }
-    copy_gradients(b, &s->grad[0], true);
-    return s;
-}
-
-void dg_shards_close(dg_shards *s)
-{
-    if (s) free(s->grad);
-    free(s);
+    const int last = images % batch;
+    return images - (drop_last ? last : last % shards);
 }
 
 int dg_shards_own(const dg_builder *b) { return b->shards ? b->shards->own : 1; }
@@ -118,7 +54,7 @@ void dg_shard_begin(dg_builder *b, int k)
     if (!s) return;
     s->current = b->arena->shard = k;
     s->used = s->phase;
-    copy_gradients(b, &s->grad[k], true);
+    dg_shards_copy(b, &s->grad[k], true);
 }
 
 void dg_shards_end_phase(dg_builder *b)
@@ -135,15 +71,10 @@ int64_t dg_shard_first(const dg_builder *b, int64_t count)
     return b->shards ? (b->shards->first + b->shards->current) * count : 0;
 }
 
-static dg_view at(const dg_shards *s, int shard, int value)
-{
-    return (dg_view){s->table, (int64_t)shard * s->each + value};
-}
-
 dg_view dg_shard_values(dg_builder *b, int count)
 {
     dg_shards *s = b->shards;
-    const dg_view v = at(s, s->first + s->current, s->used);
+    const dg_view v = {s->table, (int64_t)(s->first + s->current) * s->each + s->used};
     s->used += count;
     return v;
 }
@@ -155,106 +86,5 @@ void dg_shard_running(dg_builder *b, dg_shard_running_args a, dg_view mean, int 
     a.shards = s->all;
     a.each = s->each;
     a.at = (int)(mean.offset % s->each);
-    s->running[s->runnings++] = (running){a, running_mean, running_var};
-}
-
-static void collect(dg_builder *b, const dg_job *job, const char *name, unsigned taken, unsigned cleared)
-{
-    dg_op *op = dg_plan_add(b->plan, DG_OP_shard_collect, "%s", name);
-    op->u.shard_collect = (dg_shard_collect_args){.n = DG_METRICS_MAX, .taken = (int)taken, .cleared = (int)cleared};
-    dg_bind(op, "x", at(b->shards, b->shards->first + b->shards->current, 0));
-    dg_bind_row(op, "ring", job->row[DG_ROW_METRICS]);
-    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
-}
-
-void dg_shard_collect(dg_builder *b, const dg_job *job, unsigned metrics)
-{
-    if (b->shards) collect(b, job, "shard.metrics", metrics, 0);
-}
-
-void dg_pad_weights(dg_builder *b, const dg_job *job, int net, dg_row_kind first, dg_row_kind last)
-{
-    const int ranks = dg_group_size(job->backend->group);
-    const dg_weights w = dg_weights_of(job, net);
-    const int64_t more = ranks > 1 ? ranks * dg_slice_length(w.n, ranks) - w.n : 0;
-    for (int kind = (int)first; kind <= (int)last && more; kind++) {
-        if (w.first[kind] < 0) continue;
-        const int row = dg_arena_row(b->arena, "padding", (dg_row_kind)kind, net, b->real,
-                                     (dg_shape){1, 1, 1, (int)more});
-        b->arena->row[row].padding = true;
-    }
-}
-
-static void add_sum(dg_builder *b, const char *net, const char *what, dg_view g, int64_t n, int shards, double factor)
-{
-    dg_op *op = dg_plan_add(b->plan, DG_OP_shard_sum, "%s.shards.%s", net, what);
-    op->u.shard_sum = (dg_shard_sum_args){.n = n, .shards = shards, .factor = factor};
-    dg_bind(op, "g", g);
-}
-
-/* Append a message of n values from each process to each process. */
-static void add_message(dg_builder *b, dg_op_kind kind, const char *net, int64_t n, int x, int g)
-{
-    dg_op *op = dg_plan_add(b->plan, kind, "%s.shards.%s", net, kind == DG_OP_shard_share ? "share" : "exchange");
-    op->u.shard_message = (dg_shard_message_args){.group = b->shards->group, .n = n, .ranks = b->shards->ranks};
-    dg_bind_row(op, "x", x);
-    if (g >= 0) dg_bind_row(op, "g", g);
-}
-
-/* Append the sum over all shards for the own slice of the weights; returns its view. */
-static dg_view sum_of_slice(dg_builder *b, const char *net, int g, int64_t length)
-{
-    const dg_shards *s = b->shards;
-    add_sum(b, net, "sum", (dg_view){g, 0}, s->ranks * length, s->own, 1);
-    const dg_shape shape = {s->ranks, 1, 1, (int)length};
-    const dg_view x = {dg_work_row(b, 0, shape, "%s.shards", net), 0};
-    add_message(b, DG_OP_shard_exchange, net, length, x.row, g);
-    add_sum(b, net, "slice", x, length, s->ranks, 1.0 / s->all);
-    return x;
-}
-
-void dg_shards_update(dg_builder *b, dg_job *job, int net, int bad)
-{
-    dg_shards *s = b->shards;
-    const char *name = job->model.net[net].name;
-    const dg_weights w = dg_weights_of(job, net);
-    const dg_view all = {w.first[DG_GRAD], 0};
-    if (!s || s->ranks == 1) {
-        if (s) add_sum(b, name, "sum", all, w.n, s->all, 1.0 / s->all);
-        dg_add_update(job, b->plan, net, bad, (dg_slice){0, w.n}, all);
-        return;
-    }
-    const int64_t length = dg_slice_length(w.n, s->ranks);
-    const dg_slice own = dg_slice_of(w.n, s->ranks, s->rank);
-    const dg_view g = sum_of_slice(b, name, w.first[DG_GRAD], length);
-    if (own.count) dg_add_update(job, b->plan, net, bad, own, g);
-    else s->idle |= 1u << bad;
-    add_message(b, DG_OP_shard_share, name, length, w.first[DG_PARAM], -1);
-}
-
-void dg_shards_end_plan(dg_builder *b, const dg_job *job, unsigned means, unsigned counts)
-{
-    dg_shards *s = b->shards;
-    if (!s) return;
-    for (int k = 0; k < s->own; k++) {
-        dg_shard_begin(b, k);
-        const unsigned taken = k ? 0 : counts & ~s->idle;
-        collect(b, job, "shard.counts", taken, counts & ~taken);
-    }
-    dg_shard_begin(b, 0);
-    if (s->ranks > 1) add_message(b, DG_OP_shard_share, "all", (int64_t)s->own * s->each, s->table, -1);
-    for (int i = 0; i < s->runnings; i++) {
-        const running *r = &s->running[i];
-        dg_op *op = dg_plan_add(b->plan, DG_OP_shard_running, "%.24s.shards", b->arena->row[r->mean].name);
-        op->u.shard_running = r->a;
-        dg_bind_row(op, "running_mean", r->mean);
-        dg_bind_row(op, "running_var", r->var);
-        dg_bind_row(op, "x", s->table);
-    }
-    dg_op *op = dg_plan_add(b->plan, DG_OP_shard_metrics, "shards.metrics");
-    op->u.shard_metrics =
-        (dg_shard_metrics_args){.shards = s->all, .each = s->each, .means = (int)means, .sums = (int)counts};
-    dg_bind_row(op, "x", s->table);
-    dg_bind_row(op, "ring", job->row[DG_ROW_METRICS]);
-    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
+    s->running[s->runnings++] = (dg_shard_statistics){a, running_mean, running_var};
 }

@@ -34,10 +34,6 @@ void dg_shards_begin_plan(dg_builder *b, const int groups[DG_NETS_MAX]);
 void dg_shard_begin(dg_builder *b, int k);
 void dg_shards_end_phase(dg_builder *b);
 
-/* Append padding after the tensors of network `net`, for kinds `first` to `last`, so that each process of the group has
- * a slice of equal length. Without a group, append nothing. */
-void dg_pad_weights(dg_builder *b, const dg_job *job, int net, dg_row_kind first, dg_row_kind last);
-
 /* Number of the first image (or value) of the current shard in the batch, where each shard has `count` of them. */
 int64_t dg_shard_first(const dg_builder *b, int64_t count);
 

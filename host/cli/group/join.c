@@ -32,13 +32,13 @@ static dg_err divide_threads(dg_options *o)
     cpu_set_t *all = calloc((size_t)g->size, sizeof *all), together;
     if (!all) return dg_fail(DG_DEVICE, "processors of %d processes: out of memory", g->size);
     const cpu_set_t *own = &all[g->rank];
-    int sharing = 0;
+    int sharing = 1;
     if (sched_getaffinity(0, sizeof *all, &all[g->rank])) CPU_ZERO(&all[g->rank]); /* more than 1,024 processors */
     const dg_err e = dg_group_all_gather(o->group, all, sizeof *all);
     CPU_ZERO(&together);
     for (int r = 0; r < g->size && !e; r++) {
         if (strcmp(g->host[r], g->host[g->rank]) != 0) continue;
-        sharing += CPU_EQUAL(&all[r], own);
+        sharing += r != g->rank && CPU_EQUAL(&all[r], own);
         CPU_OR(&together, &together, &all[r]);
     }
     const char *given = getenv("OMP_NUM_THREADS");

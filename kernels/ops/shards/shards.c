@@ -9,7 +9,7 @@ enum { LANES = 64, LEVELS = 7, MANY = 1 << 14 };
 /* Node l is the sum of 2^l shards. A shard that completes a pair of nodes is added at once, as in a binary counter. */
 static void sum(real *g, int64_t stride, int shards, real factor, int n)
 {
-    real node[LEVELS][LANES], last[LANES];
+    real node[LEVELS][LANES], last[LANES] = {0};
     for (int s = 0; s < shards; s++) {
         int level = 0;
 #pragma omp simd
