@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/group/group.h"
 #include "core/plan/gather.h"
 #include "host/net/layers/layers.h"
 #include "host/net/shards.h"
@@ -163,7 +162,7 @@ dg_weights dg_weights_of(const dg_job *job, int net)
 
 void dg_pad_weights(dg_builder *b, const dg_job *job, int net, dg_row_kind first, dg_row_kind last)
 {
-    const int ranks = dg_group_size(job->backend->group);
+    const int ranks = job->o.ranks;
     const dg_weights w = dg_weights_of(job, net);
     const int64_t more = ranks > 1 ? ranks * dg_slice_length(w.n, ranks) - w.n : 0;
     for (int kind = (int)first; kind <= (int)last && more; kind++) {
@@ -247,7 +246,7 @@ dg_err dg_check_trainable(const dg_model *m, int net)
 dg_err dg_check_sizes(const dg_model *m, int net, const dg_job_options *o, double images)
 {
     const int least = (o->last_batch ? o->last_batch : o->batch) / dg_shards_of(o);
-    dg_err e = o->train ? dg_shards_divide(o, o->ranks > 1 ? o->ranks : 1) : DG_OK;
+    dg_err e = o->train ? dg_shards_divide(o) : DG_OK;
     if (!e) e = dg_context(dg_net_check_values(m, net, images), "{batch} %d", o->batch);
     if (e) return e;
     for (int i = 0; i < m->net[net].layers; i++) {

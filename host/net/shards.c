@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-dg_err dg_shards_divide(const dg_job_options *o, int ranks)
+dg_err dg_shards_divide(const dg_job_options *o)
 {
     const int shards = dg_shards_of(o);
-    const dg_err e = dg_shards_check(shards, ranks);
+    const dg_err e = dg_shards_check(shards, o->ranks > 1 ? o->ranks : 1);
     if (e || o->batch % shards == 0) return e;
     return dg_fail(DG_USAGE,
                    DG_MSG("batch-not-shards",

@@ -57,5 +57,6 @@ void dg_shards_end_plan(dg_builder *b, const dg_job *job, unsigned means, unsign
  * its division by the number of shards. */
 int dg_used_images(int images, int batch, int shards, bool drop_last);
 
-/* Returns DG_USAGE if o->batch cannot be divided into o->shards shards, or the shards not among `ranks` processes. */
-dg_err dg_shards_divide(const dg_job_options *o, int ranks);
+/* Returns DG_USAGE if o->batch cannot be divided into o->shards shards, or the shards not among o->ranks processes (0:
+ * 1). */
+dg_err dg_shards_divide(const dg_job_options *o);

@@ -7,7 +7,7 @@
 
 dg_shards *dg_shards_open(dg_builder *b, dg_job *job)
 {
-    const int all = dg_shards_of(&job->o), ranks = dg_group_size(job->backend->group), own = dg_rank_shards(all, ranks);
+    const int all = dg_shards_of(&job->o), ranks = job->o.ranks, own = dg_rank_shards(all, ranks);
     if (all <= 1) return NULL;
     dg_shards *s = calloc(1, sizeof *s);
     if (s) s->grad = calloc((size_t)own, sizeof *s->grad);

@@ -121,8 +121,7 @@ const dg_option dg_option_table[] = {
      "losses use the images of one shard, so the shards are like smaller batches whose gradients are accumulated. "
      "--batch must be a multiple of N. The last batch of an epoch leaves out up to N - 1 images. The processes of a "
      "run share the shards; with --shards auto, N is the number of processes at the first start, at least 1. Shards "
-     "are "
-     "supported on CPUs only."},
+     "are supported on CPUs only."},
     {"lr", 0, "X", DG_OPT_REAL, AT(lr), 0, 10, "0.0002", NULL, TRAINING, T, RESULT | MODEL | ABOVE, "learning rate",
      "For classifiers, the default learning rate is 0.001."},
     {"lr-d", 0, "X", DG_OPT_REAL, AT(lr_d), 0, 10, "0", NULL, TRAINING, T, RESULT | MODEL,

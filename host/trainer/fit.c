@@ -76,8 +76,8 @@ static dg_job_options with_batch(const dg_job_options *o, int batch)
     dg_job_options other = *o;
     other.batch = batch;
     if (!o->rows) other.rows = 2 * batch;
-    other.last_batch = dg_used_images(other.rows, batch, dg_shards_of(o), false) %
-                       batch; /* overestimates memory if --drop-last skips this batch */
+    /* overestimates memory if --drop-last skips this batch */
+    other.last_batch = dg_used_images(other.rows, batch, dg_shards_of(o), false) % batch;
     if (other.samples > batch) other.samples = batch;
     if (other.tested > 64 && other.tested > batch) other.tested = batch > 64 ? batch : 64;
     return other;
