@@ -135,7 +135,7 @@ static dg_err create(writer *w, const struct stat *old)
     for (int tries = 0; tries < 100; tries++) {
         const unsigned n = first ? 1 : atomic_fetch_add(&counter, 1u);
         snprintf(w->temp, sizeof w->temp, ".%.200s.%ld-%u%s", w->name, first ? 0L : (long)getpid(), n, suffix);
-        w->fd = openat(w->dir, w->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        w->fd = openat(w->dir, w->temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (w->fd < 0 && errno == EINTR) continue;
         if (w->fd < 0 && errno == EEXIST) {
             first = first && remove_dead(w->dir, w->temp);
@@ -191,38 +191,6 @@ static dg_err fill(writer *w, const dg_chunk *piece, int pieces)
     }
     return DG_OK;
 }
-
-/* EINVAL and ENOSYS are ignored, because some file systems cannot sync a directory. */
-bool dg_is_folder(const char *path)
-{
-    struct stat st;
-    return !stat(path, &st) && S_ISDIR(st.st_mode);
-}
-
-dg_err dg_make_directories(const char *directory, int *made)
-{
-    char path[4096];
-    if (snprintf(path, sizeof path, "%s", directory) > (int)sizeof path - 64) /* room for file names */
-        return dg_fail(DG_IO, "%s: the path is too long", directory);
-    for (char *s = path + 1;; s++) {
-        if (*s && *s != '/') continue;
-        const char end = *s;
-        *s = 0;
-        /* stat first, because mkdir of an existing directory on a read-only file system returns EROFS. */
-        if (!dg_is_folder(path)) {
-            const int error = mkdir(path, 0777) ? errno : 0;
-            if (error == EEXIST && !dg_is_folder(path))
-                return dg_fail(DG_IO, "%s: cannot create this directory: a file of this name exists", path);
-            if (error && error != EEXIST)
-                return dg_fail(DG_IO, "%s: cannot create this directory: %s", path, strerror(error));
-            if (!error && made) ++*made;
-        }
-        *s = end;
-        if (!end) return DG_OK;
-    }
-}
-
-int dg_sync_directory(int dir) { return fsync(dir) && errno != EINVAL && errno != ENOSYS ? -1 : 0; }
 
 /* True if the temporary file has been renamed although rename() failed. NFS repeats a rename whose answer was lost, and
  * the repeated rename fails. */
@@ -309,20 +277,44 @@ static dg_err write_once(writer w, const dg_chunk *piece, int pieces, int *error
     return e;
 }
 
+/* Signals that a limit on the file size would raise are blocked. */
+typedef struct {
+    sigset_t limit, before;
+    bool pending;
+} held;
+
+static held hold(void)
+{
+    held h;
+    sigset_t pending;
+    sigemptyset(&h.limit);
+    sigaddset(&h.limit, SIGXFSZ);
+    sigpending(&pending);
+    h.pending = sigismember(&pending, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &h.limit, &h.before);
+    return h;
+}
+
+static void let_go(const held *h)
+{
+    const int error = errno;
+    if (!h->pending) sigtimedwait(&h->limit, NULL, &(struct timespec){0, 0});
+    pthread_sigmask(SIG_SETMASK, &h->before, NULL);
+    errno = error;
+}
+
 enum { TRIES = 4 }; /* pauses between tries: 10, 40 and 160 ms */
 
 static dg_err write_file(const writer *w, const dg_chunk *piece, int pieces)
 {
     /* SIGXFSZ is blocked, so that exceeding RLIMIT_FSIZE fails with EFBIG and does not kill the process. Signals that
      * end the process are blocked until the temporary file is renamed or removed. */
-    sigset_t limit, held, before, pending;
-    sigemptyset(&limit);
-    sigaddset(&limit, SIGXFSZ);
-    held = limit;
     static const int ending[] = {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU};
-    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) sigaddset(&held, ending[i]);
-    sigpending(&pending);
-    pthread_sigmask(SIG_BLOCK, &held, &before);
+    const held h = hold();
+    sigset_t more;
+    sigemptyset(&more);
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) sigaddset(&more, ending[i]);
+    pthread_sigmask(SIG_BLOCK, &more, NULL);
 
     dg_err e = DG_OK;
     for (int tries = 0, error = 0; tries < TRIES; tries++) {
@@ -331,8 +323,7 @@ static dg_err write_file(const writer *w, const dg_chunk *piece, int pieces)
         if (!e || !dg_may_pass(error)) break;
     }
 
-    if (!sigismember(&pending, SIGXFSZ)) sigtimedwait(&limit, NULL, &(struct timespec){0, 0});
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    let_go(&h);
     return e;
 }
 
@@ -355,12 +346,91 @@ dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_ch
     return e;
 }
 
-dg_same dg_leads_to(int dir, const char *name, int fd)
+struct dg_new_file {
+    writer w;
+    char *path, *target;
+};
+
+void dg_new_file_discard(dg_new_file *f)
 {
-    struct stat a, b;
-    if (fstatat(dir, name, &a, 0)) return errno == ENOENT || errno == ENOTDIR ? DG_SAME_NO : DG_SAME_UNKNOWN;
-    if (fstat(fd, &b)) return DG_SAME_UNKNOWN;
-    return a.st_dev == b.st_dev && a.st_ino == b.st_ino ? DG_SAME_YES : DG_SAME_NO;
+    if (!f) return;
+    if (f->w.temp[0]) unlinkat(f->w.dir, f->w.temp, 0);
+    if (f->w.fd >= 0) close(f->w.fd);
+    if (f->w.dir >= 0) close(f->w.dir);
+    free(f->path);
+    free(f->target);
+    free(f);
+}
+
+dg_err dg_new_file_open(const char *path, size_t bytes, dg_new_file **out, int *fd)
+{
+    struct stat old;
+    dg_new_file *f = *out = calloc(1, sizeof *f);
+    *fd = -1;
+    if (!f || !(f->path = strdup(path))) {
+        free(f);
+        *out = NULL;
+        return dg_fail(DG_DEVICE, "%s: out of memory", path);
+    }
+    f->w = (writer){.path = f->path, .real = f->path, .dir = -1, .fd = -1, .bytes = bytes};
+    dg_err e = output_rule ? dg_link_target(path, &f->target) : DG_OK;
+    if (f->target) f->w.real = f->target;
+    const held h = hold();
+    if (!e) e = begin(&f->w, &old);
+    if (!e) e = create(&f->w, &old);
+    if (!e) e = reserve(&f->w);
+    if (!e && (*fd = fcntl(f->w.fd, F_DUPFD_CLOEXEC, 0)) < 0) e = failed(&f->w, "open it");
+    let_go(&h);
+    if (!e) return DG_OK;
+    dg_new_file_discard(f);
+    *out = NULL;
+    return e;
+}
+
+dg_err dg_new_file_commit(dg_new_file *f, dg_chunk head) { return commit(&f->w, &head, 1); }
+
+dg_err dg_nameless_open(size_t bytes, char **path, int *fd)
+{
+    const char *dir = getenv("TMPDIR");
+    if (!dir || !*dir) dir = "/var/tmp";
+    const size_t n = strlen(dir) + sizeof "/dcgan-XXXXXX";
+    *fd = -1;
+    *path = malloc(n);
+    if (!*path) return dg_fail(DG_DEVICE, "out of memory");
+    snprintf(*path, n, "%s/dcgan-XXXXXX", dir);
+    writer w = {.path = *path, .dir = -1, .bytes = bytes};
+    const held h = hold();
+    *fd = w.fd = mkostemp(*path, O_CLOEXEC);
+    dg_err e = *fd < 0 ? dg_fail(DG_IO, DG_MSG("no-temporary", "%s: cannot create a temporary file: %s; set TMPDIR"),
+                                 dir, strerror(errno))
+                       : DG_OK;
+    if (!e) unlink(*path);
+    w.dir = *fd; /* of the same file system, for the message about free space */
+    if (!e) e = reserve(&w);
+    let_go(&h);
+    if (!e) return DG_OK;
+    if (*fd >= 0) close(*fd);
+    free(*path);
+    *path = NULL;
+    *fd = -1;
+    return e;
+}
+
+dg_err dg_write_at(int fd, const char *path, const void *data, size_t n, int64_t at)
+{
+    const char *from = data;
+    const held h = hold();
+    writer w = {.path = path, .dir = fd, .bytes = n};
+    dg_err e = DG_OK;
+    while (n && !e) {
+        const ssize_t done = pwrite(fd, from, n < 1u << 30 ? n : 1u << 30, (off_t)at);
+        if (done < 0 && errno == EINTR) continue;
+        if (!done) errno = EIO;
+        if (done <= 0) e = failed(&w, "write it");
+        else from += done, at += done, n -= (size_t)done;
+    }
+    let_go(&h);
+    return e;
 }
 
 static bool is_temporary(const char *name)
@@ -373,14 +443,6 @@ static bool is_temporary(const char *name)
     digits = --s;
     while (s > name && s[-1] >= '0' && s[-1] <= '9') s--;
     return s != digits && s > name + 2 && s[-1] == '.';
-}
-
-DIR *dg_list_directory(int dir)
-{
-    const int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* dup() would share the read position */
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
-    if (!d && fd >= 0) close(fd);
-    return d;
 }
 
 void dg_sweep_temporaries(int dir)

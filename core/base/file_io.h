@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include "core/base/err.h"
 
@@ -38,6 +39,20 @@ typedef struct {
 } dg_directory;
 /* Like dg_write_atomic, for a file in the open directory `dir` or, if dir is NULL, in the directory of `path`. */
 dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_chunk *piece, int pieces);
+
+/* A regular file that is written in place before it replaces `path`. dg_new_file_open reserves `bytes` on the disk, if
+ * the file system can, and returns a descriptor for reading and writing, which the caller closes. dg_new_file_commit
+ * gives the file its name, like dg_write_atomic; `head` are its first bytes, for the output rule. dg_new_file_discard
+ * removes the file, unless it has its name, and frees f; the descriptor stays valid. */
+typedef struct dg_new_file dg_new_file;
+dg_err dg_new_file_open(const char *path, size_t bytes, dg_new_file **f, int *fd);
+dg_err dg_new_file_commit(dg_new_file *f, dg_chunk head);
+void dg_new_file_discard(dg_new_file *f);
+/* Like dg_new_file_open, for a file without a name in TMPDIR or, without TMPDIR, in /var/tmp. *path is malloc'd text
+ * for messages. */
+dg_err dg_nameless_open(size_t bytes, char **path, int *fd);
+/* Writes n bytes at an offset. A file that would become too large is an error, and raises no SIGXFSZ. */
+dg_err dg_write_at(int fd, const char *path, const void *data, size_t n, int64_t at);
 
 bool dg_may_pass(int error);
 
@@ -80,6 +95,8 @@ dg_err dg_read_next(int fd, const char *path, void *to, size_t n);
 
 /* Reads n bytes, or fewer at the end of the file. Returns the number of bytes read, or -1 with errno. */
 ssize_t dg_read_some(int fd, void *to, size_t n);
+/* Like dg_read_some, from an offset, without moving the file's position. */
+ssize_t dg_read_at(int fd, void *to, size_t n, int64_t at);
 
 /* Outputs other than regular files (core/base/file_stream.c): descriptors, FIFOs, devices, symbolic links. */
 

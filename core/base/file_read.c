@@ -153,3 +153,16 @@ dg_err dg_read_text(int dir, const char *path, bool own, size_t limit, void **te
     *text = memory;
     return DG_OK;
 }
+
+ssize_t dg_read_at(int fd, void *to, size_t n, int64_t at)
+{
+    size_t done = 0;
+    while (done < n) {
+        const ssize_t k = pread(fd, (char *)to + done, n - done, (off_t)at + (off_t)done);
+        if (k < 0 && errno == EINTR) continue;
+        if (k < 0) return -1;
+        if (k == 0) break;
+        done += (size_t)k;
+    }
+    return (ssize_t)done;
+}

@@ -51,8 +51,6 @@ static int by_count(const void *a, const void *b)
 
 static size_t image_bytes(const dg_dataset *d) { return (size_t)d->size * (size_t)d->size * (size_t)d->channels; }
 
-static const uint8_t *image(const dg_dataset *d, int i) { return d->pixels + (size_t)i * image_bytes(d); }
-
 static void count_sizes(findings *f)
 {
     const dg_dataset *d = f->d;
@@ -70,7 +68,7 @@ static dg_err look(findings *f, const dg_dataset_options *o)
     count_sizes(f);
     for (int i = 0; i < d->count; i++) f->kind[d->kind[i] < DG_KINDS ? d->kind[i] : DG_KIND_UNKNOWN]++;
     for (int i = 0; i < d->skips; i++) f->bad += d->skip[i].bad;
-    const dg_err e = dg_looks_at(d, o->threads, &f->looks);
+    const dg_err e = dg_looks_at(d, &f->looks);
     if (!e) f->advices = dg_looks_advice(&f->looks, d, o, f->advice);
     return e;
 }
@@ -259,10 +257,12 @@ static dg_err write_sheet(const dg_dataset_options *o, const dg_dataset *d, cons
     size_t bytes = image_bytes(d);
     if (!n) return dg_fail(DG_DATA, "%s: no images for the contact sheet", o->dir);
     uint8_t *some = malloc((size_t)n * bytes);
-    if (!some) return dg_fail(DG_DEVICE, "out of memory for the contact sheet");
-    for (int i = 0; i < n; i++) memcpy(some + (size_t)i * bytes, image(d, (int)((int64_t)i * d->count / n)), bytes);
+    const dg_images images = dg_dataset_images(d);
+    dg_err e = some ? DG_OK : dg_fail(DG_DEVICE, "out of memory for the contact sheet");
+    for (int i = 0; i < n && !e; i++)
+        e = dg_images_read(&images, (int)((int64_t)i * d->count / n), some + (size_t)i * bytes);
     dg_image sheet;
-    dg_err e = dg_sheet(some, n, d->size, d->channels, (n + cols - 1) / cols, cols, &sheet);
+    if (!e) e = dg_sheet(some, n, d->size, d->channels, (n + cols - 1) / cols, cols, &sheet);
     free(some);
     if (e) return e;
     e = dg_png_write(path, &sheet, &(dg_text){"Software", dg_version}, 1);
@@ -294,6 +294,18 @@ static void on_written(void *context, long done, long total)
     dg_progress_count(context, "writing images", done, total);
 }
 
+static void ignore(void *context, int thread, int i, const uint8_t *pixels)
+{
+    (void)context, (void)thread, (void)i, (void)pixels;
+}
+
+/* Read all images that are in a file, so that each checksum is compared. */
+static dg_err check_file(const dg_dataset_options *o, const dg_dataset *d)
+{
+    const dg_images images = dg_dataset_images(d);
+    return d->pixels ? DG_OK : dg_images_each(&images, d->count, o->threads, ignore, NULL);
+}
+
 static dg_err write_images(const dg_dataset_options *o, const dg_dataset *d, const dg_data_outputs *out)
 {
     dg_progress *p = dg_progress_open(out->quiet);
@@ -311,8 +323,9 @@ dg_err dg_data_report(const dg_dataset_options *given, const char *classifier, i
     dg_err e = classifier ? dg_dataset_read(o, &d) : read_for_gan(o, &d);
     if (e) return e;
     findings f = {.d = &d};
+    e = check_file(o, &d);
     f.size = calloc(d.count ? (size_t)d.count : 1, sizeof *f.size);
-    e = f.size ? look(&f, o) : dg_fail(DG_DEVICE, "out of memory for the report");
+    if (!e) e = f.size ? look(&f, o) : dg_fail(DG_DEVICE, "out of memory for the report");
     if (!e && out->json) e = print_json(o, &f);
     else if (!e) print_report(o, &f);
     if (!e && out->sheet) e = write_sheet(o, &d, out->sheet);
@@ -365,6 +378,8 @@ static dg_err report(const dg_options *o, const char *dir, const shape *s)
     want.test = o->test;
     want.seed = o->seed;
     want.cache = o->cache;
+    want.may_stay = true;
+    want.most_mb = o->image_memory;
     want.progress = on_progress;
     want.context = &p;
     const dg_data_outputs out = {o->sheet, o->write, o->json, o->quiet};

@@ -227,10 +227,11 @@ static dg_err take_images(job *j)
 {
     const int n = j->jury.count;
     dg_err e = j->generator ? make(j) : DG_OK;
-    const uint8_t *other = j->generator ? j->made : j->folder.pixels;
-    if (!e) e = dg_judged_take(&j->jury, j->reals.pixels, j->reals.count, 0, 0, &j->real);
-    if (!e) e = dg_judged_take(&j->jury, j->reals.pixels, j->reals.count, 0, n, &j->floor);
-    if (!e) e = dg_judged_take(&j->jury, other, j->generator ? n : j->folder.count, 1, 0, &j->other);
+    const dg_images reals = dg_dataset_images(&j->reals),
+                    other = j->generator ? dg_images_of(j->made, n, reals.bytes) : dg_dataset_images(&j->folder);
+    if (!e) e = dg_judged_take(&j->jury, &reals, 0, 0, &j->real);
+    if (!e) e = dg_judged_take(&j->jury, &reals, 0, n, &j->floor);
+    if (!e) e = dg_judged_take(&j->jury, &other, 1, 0, &j->other);
     return e;
 }
 

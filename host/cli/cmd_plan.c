@@ -265,7 +265,7 @@ static run_memory memory_of(const dg_job *job, int images)
     const dg_model *m = &job->model;
     const bool whitened = m->input == DG_INPUT_ZCA;
     run_memory r = {.decoded = (double)images * m->size * m->size * m->channels,
-                    .records = dg_job_labelled(job) ? (double)images * (double)dg_job_record_bytes(job) : 0,
+                    .records = whitened ? (double)images * (double)dg_job_record_bytes(job) : 0,
                     .matrix = whitened ? dg_whitening_bytes(m->size, m->channels) : 0,
                     .finding = whitened ? dg_whitening_bytes_to_find(m->size, m->channels) : 0};
     r.all = (double)job->arena.bytes + r.decoded + r.records + r.matrix;

@@ -8,6 +8,7 @@
 #include "core/base/file_io.h"
 #include "core/base/clock.h"
 #include "core/base/plural.h"
+#include "core/group/group.h"
 #include "host/rundir/best.h"
 #include "host/rundir/history.h"
 #include "host/cli/commands.h"
@@ -78,7 +79,7 @@ static dg_err advise(const dg_training *r, const dg_dataset_options *o)
 {
     dg_looks l;
     char advice[DG_ADVICE][DG_ADVICE_BYTES], text[2 * DG_ADVICE_BYTES];
-    const dg_err e = dg_looks_at(&r->data, o->threads, &l);
+    const dg_err e = dg_looks_at(&r->data, &l);
     const int n = e ? 0 : dg_looks_advice(&l, &r->data, o, advice);
     for (int i = 0; i < n; i++) dg_progress_note(r->progress, "%s", dg_named_settings(text, sizeof text, advice[i]));
     dg_looks_free(&l);
@@ -98,6 +99,9 @@ static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe
     d.test = o->test;
     d.seed = o->seed;
     d.cache = o->cache;
+    d.may_stay = model->input != DG_INPUT_ZCA;
+    d.most_mb = o->image_memory;
+    d.share = o->group && o->group->local_size > 1;
     d.skipped = dg_rundir_file(&r->dir, skipped, "skipped.txt");
     d.skipped_dir = &at;
     d.known = o->allow_data_change ? 0 : known;
@@ -111,6 +115,13 @@ static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe
     if (r->data.aside) snprintf(aside, sizeof aside, " (the training part; %d for testing)", r->data.aside);
     dg_progress_note(r->progress, DG_MSG("note-images", "%d image%s%s from %s%s"), r->data.count, dg_s(r->data.count),
                      aside, o->data, r->data.cached ? " (cached)" : "");
+    if (!r->data.pixels)
+        dg_progress_note(r->progress,
+                         o->cache ? DG_MSG("note-images-in-cache", "the images are too large for memory and are read "
+                                                                   "from the cache")
+                                  : DG_MSG("note-images-in-file",
+                                           "the images are too large for memory and are read from a temporary file; "
+                                           "{cache} FILE keeps them for later runs"));
     if (dg_dataset_listed(&d, &r->data))
         dg_progress_note(r->progress, DG_MSG("note-skipped", "%d file%s skipped, listed with reasons in %s"),
                          r->data.skips, dg_s(r->data.skips), skipped);
@@ -150,10 +161,11 @@ static dg_err build_job(dg_training *r, const dg_model *model, dg_checkpoint_inf
     r->backend->group = o->group;
     r->input = info->input;
     info->input.whitening = NULL;
+    dg_err e = DG_OK;
     if (model->input == DG_INPUT_STANDARD && !(r->input.std[0] > 0))
-        dg_dataset_statistics(&r->data, r->input.mean, r->input.std);
+        e = dg_dataset_statistics(&r->data, o->threads, r->input.mean, r->input.std);
     g.input = r->input;
-    dg_err e = dg_build_to_fit(&r->job, model, &g, r->backend, o->device_memory);
+    if (!e) e = dg_build_to_fit(&r->job, model, &g, r->backend, o->device_memory);
     const int window = r->job.o.window;
     if (!e && window)
         dg_progress_note(
@@ -163,12 +175,14 @@ static dg_err build_job(dg_training *r, const dg_model *model, dg_checkpoint_inf
             window);
     if (!e) e = dg_train_whitening(r, model); /* after the memory check, because computing the ZCA whitening is slow */
     r->job.o.input = r->input;
-    if (!e && dg_job_labelled(&r->job))
-        e = dg_job_records(&r->job, r->data.pixels, r->data.label, r->data.count, &r->records);
+    const dg_images images = dg_dataset_images(&r->data);
+    dg_records records;
+    if (!e) e = dg_job_view(&r->job, &images, r->data.label, &r->ready, &records);
     if (!e && model->classes) e = set_classes(r);
     if (e) return e;
-    const dg_records records = {r->records ? r->records : r->data.pixels, dg_job_record_bytes(&r->job), count};
-    e = dg_loader_open(&r->feed, r->backend, records, o->batch, dg_images_of_epoch(o, count), window, o->seed);
+    records.count = count;
+    const dg_loader_options loading = dg_job_loading(&r->job, dg_images_of_epoch(o, count), o->seed);
+    e = dg_loader_open(&r->feed, r->backend, &records, &loading);
     return e ? e : dg_job_alloc(&r->job, r->feed.data, r->feed.perm);
 }
 
@@ -325,7 +339,7 @@ static dg_err take_down(dg_training *r)
     dg_loader_close(&r->feed);
     dg_evaluation_free(&r->tested);
     dg_critic_close(&r->critic);
-    free(r->records);
+    free(r->ready);
     dg_whitening_free(r->input.whitening);
     if (r->backend) r->backend->close(r->backend);
     dg_dataset_free(&r->data);

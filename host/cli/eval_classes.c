@@ -42,9 +42,11 @@ static dg_err compare(const dg_jury *j, const uint8_t *reals, int images, const 
                       dg_eval_class *out)
 {
     dg_judged real = {0}, floor = {0}, other = {0};
-    dg_err e = dg_judged_take(j, reals, images, 0, 0, &real);
-    if (!e) e = dg_judged_take(j, reals, images, 0, j->count, &floor);
-    if (!e) e = dg_judged_take(j, made, j->count, 1, 0, &other);
+    const size_t image = (size_t)j->size * (size_t)j->size * (size_t)j->channels;
+    const dg_images of[] = {dg_images_of(reals, images, image), dg_images_of(made, j->count, image)};
+    dg_err e = dg_judged_take(j, &of[0], 0, 0, &real);
+    if (!e) e = dg_judged_take(j, &of[0], 0, j->count, &floor);
+    if (!e) e = dg_judged_take(j, &of[1], 1, 0, &other);
     if (!e) e = dg_judged_beside(j, &real, &floor, &floor);
     if (!e) e = dg_judged_beside(j, &real, &floor, &other);
     for (int i = 0; i < DG_LOGGED_ALWAYS && !e; i++) {

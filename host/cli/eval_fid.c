@@ -62,8 +62,7 @@ dg_err dg_eval_fid_measure(const dg_options *o, const dg_dataset *reals, const u
 {
     if (!f->net) return DG_OK;
     const int most = o->inception_count ? o->inception_count : reals->count > images ? reals->count : images;
-    dg_fid_images x = {
-        reals->pixels, reals->count, reals->size, reals->channels, at_most(reals->count, most), o->seed, 0};
+    dg_fid_images x = {dg_dataset_images(reals), reals->size, reals->channels, at_most(reals->count, most), o->seed, 0};
     dg_err e = DG_OK;
     if (!f->from_file) {
         e = dg_fid_set_of(f->net, &x, progress, "Inception features of real images", &f->real);
@@ -71,8 +70,7 @@ dg_err dg_eval_fid_measure(const dg_options *o, const dg_dataset *reals, const u
         if (f->unwritten) dg_warn("the moments were not written: %s", dg_message());
         if (!e && f->real.images >= 2 * DG_FID_LEAST) e = measure_baseline(o, f);
     }
-    x.pixels = samples;
-    x.count = images;
+    x.images = dg_images_of(samples, images, x.images.bytes);
     x.used = at_most(images, most);
     x.stream = 1;
     if (!e) e = dg_fid_set_of(f->net, &x, progress, "Inception features of samples", &f->other);

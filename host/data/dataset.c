@@ -8,12 +8,26 @@
 #include <stdlib.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 int dg_dataset_threads(const dg_dataset_options *o) { return o->threads > 0 ? o->threads : omp_get_max_threads(); }
 
+static double bytes_of(const dg_dataset_options *o, long images)
+{
+    return (double)images * o->size * o->size * o->channels;
+}
+
+bool dg_dataset_stays(const dg_dataset_options *o, long images)
+{
+    dg_memory_limit l;
+    dg_memory_limit_read(&l);
+    const double most = o->most_mb > 0 ? o->most_mb * 1e6 : 0.5 * (double)l.left;
+    return o->may_stay && (o->shared || bytes_of(o, images) > most);
+}
+
 dg_err dg_dataset_pixels(const dg_dataset_options *o, long images, uint8_t **out)
 {
-    double need = (double)images * o->size * o->size * o->channels;
+    const double need = bytes_of(o, images);
     dg_memory_limit l;
     dg_memory_limit_read(&l);
     if (need > 0.9 * (double)l.left) {
@@ -79,6 +93,9 @@ void dg_dataset_free(dg_dataset *d)
     free(d->class_name);
     free(d->unclassified);
     free(d->pixels);
+    free(d->slot);
+    free(d->hash);
+    dg_image_file_close(d->file);
     *d = (dg_dataset){0};
 }
 
@@ -116,20 +133,65 @@ const char *dg_dataset_other_class(const dg_dataset *d, const char *names, int *
     return NULL;
 }
 
-void dg_dataset_statistics(const dg_dataset *d, double mean[4], double std[4])
+dg_images dg_dataset_images(const dg_dataset *d)
 {
-    const size_t pixels = (size_t)d->train * (size_t)d->size * (size_t)d->size, C = (size_t)d->channels;
+    dg_images p = dg_images_of(d->pixels, d->count, (size_t)d->size * (size_t)d->size * (size_t)d->channels);
+    p.file = d->file;
+    p.slot = d->slot;
+    p.name = d->name;
+    return p;
+}
+
+char *dg_dataset_shared_path(const dg_dataset *d, char *out, size_t size)
+{
+    *out = 0;
+#ifdef __linux__
+    if (d->file) snprintf(out, size, "/proc/%ld/fd/%d", (long)getpid(), dg_image_file_fd(d->file));
+#endif
+    return out;
+}
+
+typedef struct {
+    const dg_dataset *d;
+    struct {
+        uint64_t value[4], square[4];
+    } * sum; /* of each thread; these 64-bit sums are exact for up to 2^48 pixels */
+} moments;
+
+static void add_moments(void *context, int thread, int i, const uint8_t *pixels)
+{
+    const moments *m = context;
+    const size_t n = (size_t)m->d->size * (size_t)m->d->size, C = (size_t)m->d->channels;
+    (void)i;
     for (size_t c = 0; c < C; c++) {
-        uint64_t sum = 0, squares = 0; /* these 64-bit sums are exact for up to 2^48 pixels */
-        for (size_t i = 0; i < pixels; i++) {
-            const uint64_t v = d->pixels[i * C + c];
+        uint64_t sum = 0, squares = 0;
+        for (size_t k = 0; k < n; k++) {
+            const uint64_t v = pixels[k * C + c];
             sum += v;
             squares += v * v;
         }
-        const double n = (double)pixels, m = (double)sum / n, variance = (double)squares / n - m * m;
-        mean[c] = m / 255;
+        m->sum[thread].value[c] += sum;
+        m->sum[thread].square[c] += squares;
+    }
+}
+
+dg_err dg_dataset_statistics(const dg_dataset *d, int threads, double mean[4], double std[4])
+{
+    const int most = threads > 0 ? threads : omp_get_max_threads();
+    const dg_images images = dg_dataset_images(d);
+    moments m = {.d = d, .sum = calloc((size_t)most, sizeof *m.sum)};
+    if (!m.sum) return dg_fail(DG_DEVICE, "out of memory for the mean of the images");
+    const dg_err e = dg_images_each(&images, d->train, most, add_moments, &m);
+    for (int c = 0; c < d->channels && !e; c++) {
+        uint64_t sum = 0, squares = 0;
+        for (int t = 0; t < most; t++) sum += m.sum[t].value[c], squares += m.sum[t].square[c];
+        const double n = (double)d->train * d->size * d->size, x = (double)sum / n,
+                     variance = (double)squares / n - x * x;
+        mean[c] = x / 255;
         std[c] = variance > 1 ? sqrt(variance) / 255 : 1.0 / 255;
     }
+    free(m.sum);
+    return e;
 }
 
 uint64_t dg_hash(uint64_t h, const void *data, size_t bytes)
@@ -140,22 +202,40 @@ uint64_t dg_hash(uint64_t h, const void *data, size_t bytes)
     return h;
 }
 
+uint64_t dg_image_note(const uint8_t *pixels, size_t bytes, int channels, uint8_t *did)
+{
+    const uint8_t *p = pixels, *end = p + bytes;
+    while (channels == 3 && p < end && p[0] == p[1] && p[1] == p[2]) p += 3;
+    if (p == end) *did |= DG_GREY;
+    return dg_hash(DG_HASH, pixels, bytes);
+}
+
+dg_err dg_dataset_note(dg_dataset *d, int threads)
+{
+    const size_t bytes = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
+    if (d->hash || !d->count) return DG_OK;
+    d->hash = malloc((size_t)d->count * sizeof *d->hash);
+    if (!d->hash) return dg_fail(DG_DEVICE, "no memory for the list of images");
+#pragma omp parallel for num_threads(threads > 0 ? threads : omp_get_max_threads())
+    for (int i = 0; i < d->count; i++)
+        d->hash[i] = dg_image_note(d->pixels + (size_t)i * bytes, bytes, d->channels, d->did + i);
+    return DG_OK;
+}
+
 uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads)
 {
-    size_t bytes = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
-    uint64_t *each = malloc(d->count ? (size_t)d->count * sizeof *each : 1), h = DG_HASH;
+    const size_t bytes = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
+    uint64_t *each = d->hash ? d->hash : malloc(((size_t)d->count + 1) * sizeof *each), h = DG_HASH;
     int shape[3] = {d->count, d->size, d->channels};
     h = dg_hash(h, shape, sizeof shape);
-    if (each) {
+    if (each && !d->hash) {
 #pragma omp parallel for num_threads(threads > 0 ? threads : omp_get_max_threads())
         for (int i = 0; i < d->count; i++) each[i] = dg_hash(DG_HASH, d->pixels + (size_t)i * bytes, bytes);
-        h = dg_hash(h, each, (size_t)d->count * sizeof *each);
-    } else {
-        for (int i = 0; i < d->count; i++) {
-            uint64_t one = dg_hash(DG_HASH, d->pixels + (size_t)i * bytes, bytes);
-            h = dg_hash(h, &one, sizeof one);
-        }
     }
-    free(each);
+    for (int i = 0; i < d->count; i++) {
+        const uint64_t one = each ? each[i] : dg_hash(DG_HASH, d->pixels + (size_t)i * bytes, bytes);
+        h = dg_hash(h, &one, sizeof one);
+    }
+    if (!d->hash) free(each);
     return h;
 }

@@ -1,8 +1,9 @@
-/* Stores the images of a folder as one array of uint8 in memory: (count, size, size, channels). */
+/* Loads the images of a folder as uint8 values (count, size, size, channels), into memory or into a file. */
 #pragma once
 
 #include <signal.h>
 #include "core/base/file_io.h"
+#include "host/data/images.h"
 #include "host/image/image.h"
 
 typedef struct {
@@ -25,7 +26,12 @@ typedef struct {
     bool any_part;        /* if the dataset has only test images, train on these instead of returning DG_DATA */
     uint64_t seed;
     const char *cache;
-    const char *skipped;             /* path of the list of skipped files, skipped.txt, or NULL */
+    bool may_stay;       /* images that are too many for memory may stay in a file: the cache, or a temporary one */
+    double most_mb;      /* of images in memory, in MB, or 0 for half of the free memory */
+    bool share;          /* keep a file of the images open, for dg_dataset_shared_path */
+    const char *shared;  /* path of the file of another process of this machine that has decoded the images, in which
+                            the images stay if `may_stay` is set */
+    const char *skipped; /* path of the list of skipped files, skipped.txt, or NULL */
     const dg_directory *skipped_dir; /* open directory for writing skipped.txt, or NULL */
     uint64_t known; /* fingerprint of a resumed run's dataset, or 0. If the loaded dataset differs, skipped.txt is
                        written only if dg_dataset_unread() is true */
@@ -36,7 +42,7 @@ typedef struct {
     void *cancel_arg;
 } dg_dataset_options;
 
-enum { DG_PATH_BYTES = 4096 };
+enum { DG_PATH_BYTES = 4096, DG_GREY = 1 << 7 /* the three channels of each pixel are equal */ };
 
 typedef struct {
     char *name; /* path relative to the dataset's directory, unescaped */
@@ -48,11 +54,14 @@ typedef struct {
 
 typedef struct {
     int count, size, channels;
-    uint8_t *pixels; /* (count, size, size, channels) */
+    uint8_t *pixels;     /* (count, size, size, channels), or NULL if the images are in `file` */
+    dg_image_file *file; /* of images in a file, or with the option `share`; otherwise NULL */
+    int32_t *slot;       /* of each image in the file */
+    uint64_t *hash;      /* dg_hash of each image, or NULL if not computed yet */
     char **name;
     int *width, *height;
     uint8_t *kind;
-    uint8_t *did; /* changes that decoding made to each image, as bits 1u << dg_did */
+    uint8_t *did; /* changes that decoding made to each image, as bits 1u << dg_did, and DG_GREY */
     dg_skip *skip;
     int skips;
     int made, hidden;     /* made: number of ignored images made by dcgan; hidden: number of hidden files and folders */
@@ -101,8 +110,12 @@ const char *dg_dataset_other_class(const dg_dataset *d, const char *names, int *
  */
 dg_err dg_class_folders(const char *const *class_name, int classes, const char *to, char ***folder);
 void dg_class_folders_free(char **folder, int classes);
+dg_images dg_dataset_images(const dg_dataset *d);
 /* Compute mean and standard deviation of each channel of the training images, scaled to 0 ... 1. */
-void dg_dataset_statistics(const dg_dataset *d, double mean[4], double std[4]);
+dg_err dg_dataset_statistics(const dg_dataset *d, int threads, double mean[4], double std[4]);
+/* Write the path to out by which another process of this machine can open the dataset's file while this process keeps
+ * it, for its option `shared`, or "" without a file. Returns out. */
+char *dg_dataset_shared_path(const dg_dataset *d, char *out, size_t size);
 uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads);
 /* Write the images as PNG files into the directory `to`, in one folder per class, and in the folders train/ and test/
  * if there are test images. Returns DG_USAGE if `to` is inside of the dataset's directory `from`, or has other files

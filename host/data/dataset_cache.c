@@ -9,10 +9,12 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { LISTS_MOST = 1 << 30 };
-static const char magic[16] = "dcgan-cache-1\n";
+enum { LISTS_MOST = 1 << 30, PIXELS_AT = 4096, IMAGE_BYTES = 26 /* of an image in the lists, without its name */ };
+static const char magic[16] = "dcgan-cache-2\n", magic_1[16] = "dcgan-cache-1\n";
 
-/* The header is followed by arrays and texts of `lists` bytes, then by the pixels. */
+/* The header is followed by `slots` images, then by the lists: arrays and texts of `lists`
+ * bytes. The arrays have an entry per image: hash (uint64), width, height, slot (int32), checksum (uint32), kind and
+ * did (uint8). Slots of images that could not be decoded are unused. */
 typedef struct {
     char magic[16];
     uint32_t order;
@@ -23,14 +25,17 @@ typedef struct {
     int32_t count, size, channels, skips;
     uint64_t files; /* key of all files in the folder, including files that are not images */
     int64_t made;
+    int64_t slots;
+    uint8_t zero[PIXELS_AT - 88];
 } head;
+_Static_assert(sizeof(head) == PIXELS_AT, "the first image follows the header");
 
 static uint64_t hash_text(uint64_t h, const char *text) { return dg_hash(h, text, strlen(text) + 1); }
 
 uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s, bool images)
 {
     /* Increase the first number of `settings` after a change of cache layout, decoding or resizing. */
-    int64_t settings[] = {3,
+    int64_t settings[] = {4,
                           o->size,
                           o->channels,
                           o->fit,
@@ -56,11 +61,14 @@ static uint32_t checksum(const head *h, const void *lists)
 {
     head plain = *h;
     plain.crc = 0;
-    uLong crc = crc32_z(0, (const Bytef *)&plain, sizeof plain);
+    const uLong crc = crc32_z(0, (const Bytef *)&plain, sizeof plain);
     return (uint32_t)crc32_z(crc, lists, (z_size_t)h->lists);
 }
 
-static bool read_exactly(int fd, void *to, size_t bytes) { return dg_read_some(fd, to, bytes) == (ssize_t)bytes; }
+static bool read_exactly(int fd, void *to, size_t bytes, int64_t at)
+{
+    return dg_read_at(fd, to, bytes, at) == (ssize_t)bytes;
+}
 
 static char *next_text(const char **at, const char *end)
 {
@@ -70,26 +78,38 @@ static char *next_text(const char **at, const char *end)
     return copy;
 }
 
-/* The caller has checked the checksum of the lists. Returns false without memory or for a forged file. */
-static bool take_lists(const head *h, const uint8_t *lists, dg_dataset *d)
+static void *copy_of(const uint8_t **at, size_t bytes)
 {
-    size_t n = (size_t)h->count, skips = (size_t)h->skips;
-    if (h->lists < 10 * n + skips) return false;
-    d->width = malloc(n * sizeof *d->width);
-    d->height = malloc(n * sizeof *d->height);
-    d->kind = malloc(n);
-    d->did = malloc(n);
+    void *copy = malloc(bytes + 1);
+    if (copy) memcpy(copy, *at, bytes);
+    *at += bytes;
+    return copy;
+}
+
+/* The caller has checked the checksum of the lists. sum becomes the checksum of each image. Returns false without
+ * memory or for a forged file. */
+static bool take_lists(const head *h, const uint8_t *lists, dg_dataset *d, uint32_t **sum)
+{
+    const size_t n = (size_t)h->count, skips = (size_t)h->skips;
+    if (h->lists < IMAGE_BYTES * n + skips) return false;
+    const uint8_t *from = lists;
+    d->hash = copy_of(&from, 8 * n);
+    d->width = copy_of(&from, 4 * n);
+    d->height = copy_of(&from, 4 * n);
+    d->slot = copy_of(&from, 4 * n);
+    *sum = copy_of(&from, 4 * n);
+    d->kind = copy_of(&from, n);
+    d->did = copy_of(&from, n);
     d->name = calloc(n, sizeof *d->name);
     d->skip = calloc(skips + 1, sizeof *d->skip);
-    if (!d->width || !d->height || !d->kind || !d->did || !d->name || !d->skip) return false;
-    memcpy(d->width, lists, 4 * n);
-    memcpy(d->height, lists + 4 * n, 4 * n);
-    memcpy(d->kind, lists + 8 * n, n);
-    memcpy(d->did, lists + 9 * n, n);
-    const uint8_t *bad = lists + 10 * n;
+    if (!d->hash || !d->width || !d->height || !d->slot || !*sum || !d->kind || !d->did || !d->name || !d->skip)
+        return false;
+    const uint8_t *bad = from;
     const char *at = (const char *)bad + skips, *end = (const char *)lists + h->lists;
-    for (; d->count < h->count; d->count++)
+    for (; d->count < h->count; d->count++) {
+        if (d->slot[d->count] < 0 || d->slot[d->count] >= h->slots) return false;
         if (!(d->name[d->count] = next_text(&at, end))) return false;
+    }
     for (; d->skips < h->skips; d->skips++) {
         dg_skip *s = d->skip + d->skips;
         *s = (dg_skip){next_text(&at, end), next_text(&at, end), .bad = bad[d->skips] != 0};
@@ -102,64 +122,127 @@ static bool take_lists(const head *h, const uint8_t *lists, dg_dataset *d)
     return at == end;
 }
 
-/* Load the cache file. Returns NULL after success, "" if the key differs, otherwise a description of the fault. */
-static const char *take(const dg_dataset_options *o, int fd, dg_cache_keys keys, dg_dataset *d)
+/* Checksums by slot. Returns NULL without memory. */
+static uint32_t *by_slot(const dg_dataset *d, const uint32_t *sum, int64_t slots)
 {
-    head h;
-    off_t end = lseek(fd, 0, SEEK_END);
-    lseek(fd, 0, SEEK_SET);
-    if (end < (off_t)sizeof h || !read_exactly(fd, &h, sizeof h)) return "cut off";
-    if (memcmp(h.magic, magic, sizeof magic) != 0) return "not an image cache";
-    if (h.order != 0x01020304 || (h.key != keys.images && h.files != keys.files)) return "";
-    uint64_t left = (uint64_t)end - sizeof h;
-    if (h.count < 1 || h.skips < 0 || h.size != o->size || h.channels != o->channels) return "invalid header";
-    uint64_t pixels = (uint64_t)h.count * (uint64_t)h.size * (uint64_t)h.size * (uint64_t)h.channels;
-    if (h.count > DG_FILES_MAX || h.lists > LISTS_MOST) return "invalid header";
-    if (h.lists > left || pixels != left - h.lists) return "wrong length";
-    uint8_t *lists = malloc((size_t)h.lists + 1);
-    d->pixels = malloc((size_t)pixels);
-    if (!lists || !d->pixels) {
-        free(lists);
-        return "no memory to load the cache";
-    }
-    const bool read = read_exactly(fd, lists, (size_t)h.lists) && read_exactly(fd, d->pixels, (size_t)pixels);
-    const bool ok = read && checksum(&h, lists) == h.crc && take_lists(&h, lists, d);
-    free(lists);
-    if (!ok) return read ? "wrong checksum" : "cannot be read";
-    d->made = (int)h.made;
-    d->fingerprint = dg_dataset_fingerprint(d, o->threads);
-    return d->fingerprint == h.fingerprint ? NULL : "wrong checksum";
+    uint32_t *all = calloc((size_t)slots + 1, sizeof *all);
+    for (int i = 0; i < d->count && all; i++) all[d->slot[i]] = sum[i];
+    return all;
 }
 
-dg_cache_found dg_cache_read(const dg_dataset_options *o, dg_cache_keys keys, dg_dataset *out)
+typedef struct {
+    uint8_t *to;
+    size_t bytes;
+} copy;
+
+static void copy_one(void *context, int thread, int i, const uint8_t *pixels)
 {
-    int fd = open(o->cache, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    const copy *c = context;
+    (void)thread;
+    memcpy(c->to + (size_t)i * c->bytes, pixels, c->bytes);
+}
+
+dg_err dg_cache_load(const dg_dataset_options *o, dg_dataset *d)
+{
+    const dg_images images = dg_dataset_images(d);
+    copy c = {.bytes = images.bytes};
+    dg_err e = dg_dataset_pixels(o, d->count, &c.to);
+    if (e) return e;
+    e = dg_images_each(&images, d->count, dg_dataset_threads(o), copy_one, &c);
+    d->pixels = c.to;
+    if (e || o->share) return e;
+    dg_image_file_close(d->file);
+    free(d->slot);
+    d->file = NULL;
+    d->slot = NULL;
+    return DG_OK;
+}
+
+/* Read the header and the lists. Returns NULL after success, "" if the key differs, otherwise a description of the
+ * fault. keys = NULL: any. sum: checksum of each image, also set after errors. */
+static const char *take_head(const dg_dataset_options *o, int fd, const dg_cache_keys *keys, head *h, dg_dataset *d,
+                             uint32_t **sum)
+{
+    const off_t end = lseek(fd, 0, SEEK_END);
+    if (end < (off_t)sizeof *h) return "cut off";
+    if (!read_exactly(fd, h, sizeof *h, 0)) return "cannot be read";
+    if (!memcmp(h->magic, magic_1, sizeof magic_1)) return "";
+    if (memcmp(h->magic, magic, sizeof magic) != 0) return "not an image cache";
+    if (h->order != 0x01020304 || (keys && h->key != keys->images && h->files != keys->files)) return "";
+    if (h->count < 1 || h->skips < 0 || h->size != o->size || h->channels != o->channels) return "invalid header";
+    if (h->slots < h->count || h->slots > DG_FILES_MAX || h->lists > LISTS_MOST) return "invalid header";
+    const uint64_t pixels = (uint64_t)h->slots * (uint64_t)h->size * (uint64_t)h->size * (uint64_t)h->channels;
+    if ((uint64_t)end != PIXELS_AT + pixels + h->lists) return "wrong length";
+    uint8_t *lists = malloc((size_t)h->lists + 1);
+    if (!lists) return "no memory to load the cache";
+    const bool read = read_exactly(fd, lists, (size_t)h->lists, (int64_t)(PIXELS_AT + pixels));
+    const bool ok = read && checksum(h, lists) == h->crc && take_lists(h, lists, d, sum);
+    free(lists);
+    return ok ? NULL : read ? "wrong checksum" : "cannot be read";
+}
+
+/* Takes over fd. */
+static const char *take(const dg_dataset_options *o, int fd, const dg_cache_keys *keys, dg_dataset *d)
+{
+    head h = {.count = 0};
+    uint32_t *sum = NULL;
+    const char *wrong = take_head(o, fd, keys, &h, d, &sum), *path = o->shared ? o->shared : o->cache;
+    uint32_t *slots = wrong ? NULL : by_slot(d, sum, h.slots);
+    free(sum);
+    if (!wrong && !slots) wrong = "no memory to load the cache";
+    if (wrong) {
+        close(fd);
+        return wrong;
+    }
+    d->made = (int)h.made;
+    if (dg_image_file_open(fd, path, PIXELS_AT, (int)h.slots, slots, &d->file)) return "no memory to load the cache";
+    d->fingerprint = dg_dataset_fingerprint(d, 1);
+    if (d->fingerprint != h.fingerprint) return "wrong checksum";
+    const dg_err e = dg_dataset_stays(o, d->count) ? DG_OK : dg_cache_load(o, d);
+    return !e ? NULL : e == DG_DATA ? "wrong checksum" : e == DG_IO ? "cannot be read" : "no memory to load the cache";
+}
+
+dg_cache_found dg_cache_read(const dg_dataset_options *o, const dg_cache_keys *keys, dg_dataset *out)
+{
+    const char *path = o->shared ? o->shared : o->cache;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0) return DG_CACHE_USELESS;
     const char *wrong = take(o, fd, keys, out);
-    close(fd);
     if (!wrong) {
         out->cached = true;
         return DG_CACHE_TAKEN;
     }
-    if (*wrong) dg_warn("the image cache is not used: %s: %s", o->cache, wrong);
+    if (*wrong) dg_warn("the image cache is not used: %s: %s", path, wrong);
     dg_dataset_free(out);
     *out = (dg_dataset){.size = o->size, .channels = o->channels};
     return *wrong ? DG_CACHE_USELESS : DG_CACHE_OTHER;
 }
 
-static uint8_t *pack_lists(const dg_dataset *d, size_t *bytes)
+static void *put(uint8_t **at, const void *from, size_t bytes)
 {
-    size_t n = (size_t)d->count, skips = (size_t)d->skips, total = 10 * n + skips;
+    memcpy(*at, from, bytes);
+    *at += bytes;
+    return *at;
+}
+
+/* slot: of each image, or NULL for the image's number. sum: of each slot. */
+static uint8_t *pack_lists(const dg_dataset *d, const int32_t *slot, const uint32_t *sum, size_t *bytes)
+{
+    const size_t n = (size_t)d->count, skips = (size_t)d->skips;
+    size_t total = IMAGE_BYTES * n + skips;
     for (int i = 0; i < d->count; i++) total += strlen(d->name[i]) + 1;
     for (int i = 0; i < d->skips; i++) total += strlen(d->skip[i].name) + strlen(d->skip[i].reason) + 2;
-    uint8_t *lists = malloc(total + 1);
+    uint8_t *lists = malloc(total + 1), *to = lists;
     if (!lists) return NULL;
-    memcpy(lists, d->width, 4 * n);
-    memcpy(lists + 4 * n, d->height, 4 * n);
-    memcpy(lists + 8 * n, d->kind, n);
-    memcpy(lists + 9 * n, d->did, n);
-    for (size_t i = 0; i < skips; i++) lists[10 * n + i] = d->skip[i].bad;
-    char *at = (char *)lists + 10 * n + skips;
+    put(&to, d->hash, 8 * n);
+    put(&to, d->width, 4 * n);
+    put(&to, d->height, 4 * n);
+    for (int32_t i = 0; i < d->count; i++) put(&to, slot ? slot + i : &i, sizeof i);
+    for (int i = 0; i < d->count; i++) put(&to, sum + (slot ? slot[i] : i), sizeof *sum);
+    put(&to, d->kind, n);
+    put(&to, d->did, n);
+    for (size_t i = 0; i < skips; i++) *to++ = d->skip[i].bad;
+    char *at = (char *)to;
     for (int i = 0; i < d->count; i++) at = stpcpy(at, d->name[i]) + 1;
     for (int i = 0; i < d->skips; i++) {
         at = stpcpy(at, d->skip[i].name) + 1;
@@ -169,15 +252,8 @@ static uint8_t *pack_lists(const dg_dataset *d, size_t *bytes)
     return lists;
 }
 
-void dg_cache_write(const dg_dataset_options *o, dg_cache_keys keys, const dg_dataset *d)
+static head head_of(const dg_dataset *d, dg_cache_keys keys, int64_t slots, const uint8_t *lists, size_t bytes)
 {
-    _Static_assert(sizeof(int) == 4, "the cache stores widths and heights as 32-bit integers");
-    if (dg_may_replace(o->cache, DG_MADE_CACHE)) {
-        dg_warn(DG_MSG("cache-not-used", "the image cache is not written: %s"), dg_message());
-        return;
-    }
-    size_t bytes = 0;
-    uint8_t *lists = pack_lists(d, &bytes);
     head h = {.order = 0x01020304,
               .key = keys.images,
               .lists = bytes,
@@ -187,14 +263,93 @@ void dg_cache_write(const dg_dataset_options *o, dg_cache_keys keys, const dg_da
               .channels = d->channels,
               .skips = d->skips,
               .files = keys.files,
-              .made = d->made};
+              .made = d->made,
+              .slots = slots};
     memcpy(h.magic, magic, sizeof magic);
+    h.crc = checksum(&h, lists);
+    return h;
+}
+
+void dg_cache_write(const dg_dataset_options *o, dg_cache_keys keys, const dg_dataset *d)
+{
+    _Static_assert(sizeof(int) == 4, "the cache stores widths and heights as 32-bit integers");
+    if (dg_may_replace(o->cache, DG_MADE_CACHE)) {
+        dg_warn(DG_MSG("cache-not-used", "the image cache is not written: %s"), dg_message());
+        return;
+    }
+    const size_t image = dg_dataset_images(d).bytes;
+    size_t bytes = 0;
+    uint32_t *sum = malloc(((size_t)d->count + 1) * sizeof *sum);
+#pragma omp parallel for num_threads(dg_dataset_threads(o)) if (sum)
+    for (int i = 0; i < d->count; i++) sum[i] = (uint32_t)crc32_z(0, d->pixels + (size_t)i * image, image);
+    uint8_t *lists = sum ? pack_lists(d, NULL, sum, &bytes) : NULL;
     dg_err e = DG_DEVICE;
     if (lists) {
-        h.crc = checksum(&h, lists);
-        size_t pixels = (size_t)d->count * (size_t)d->size * (size_t)d->size * (size_t)d->channels;
-        e = dg_write_atomic(o->cache, (dg_chunk[]){{&h, sizeof h}, {lists, bytes}, {d->pixels, pixels}}, 3);
+        const head h = head_of(d, keys, d->count, lists, bytes);
+        const dg_chunk piece[] = {{&h, sizeof h}, {d->pixels, (size_t)d->count * image}, {lists, bytes}};
+        e = dg_write_atomic(o->cache, piece, 3);
     }
-    free(lists);
+    free(sum);
     if (e) dg_warn("the image cache is not written: %s", lists ? dg_message() : "no memory for the cache");
+    free(lists);
+}
+
+struct dg_cache_file {
+    int fd;
+    char *path;
+    dg_new_file *named; /* or NULL for a file without a name */
+    long slots;
+    size_t image;
+    uint32_t *sum;
+};
+
+dg_err dg_cache_begin(const dg_dataset_options *o, bool named, long slots, dg_cache_file **out)
+{
+    dg_cache_file *f = *out = calloc(1, sizeof *f);
+    if (!f) return dg_fail(DG_DEVICE, "no memory for the list of images");
+    f->fd = -1;
+    f->slots = slots;
+    f->image = (size_t)o->size * (size_t)o->size * (size_t)o->channels;
+    f->sum = calloc((size_t)slots + 1, sizeof *f->sum);
+    if (!f->sum) return dg_fail(DG_DEVICE, "no memory for the list of images");
+    const size_t bytes = PIXELS_AT + (size_t)slots * f->image;
+    if (!named)
+        return dg_context(dg_nameless_open(bytes, &f->path, &f->fd), "%s: the images are too large for memory", o->dir);
+    dg_err e = dg_may_replace(o->cache, DG_MADE_CACHE);
+    if (!e) e = (f->path = strdup(o->cache)) ? DG_OK : dg_fail(DG_DEVICE, "no memory for the cache");
+    return e ? e : dg_new_file_open(o->cache, bytes, &f->named, &f->fd);
+}
+
+dg_err dg_cache_put(dg_cache_file *f, long slot, const uint8_t *pixels)
+{
+    f->sum[slot] = (uint32_t)crc32_z(0, pixels, f->image);
+    return dg_write_at(f->fd, f->path, pixels, f->image, (int64_t)PIXELS_AT + (int64_t)slot * (int64_t)f->image);
+}
+
+dg_err dg_cache_end(dg_cache_file *f, dg_cache_keys keys, bool keep, dg_dataset *d)
+{
+    size_t bytes = 0;
+    uint8_t *lists = pack_lists(d, d->slot, f->sum, &bytes);
+    if (!lists) return dg_fail(DG_DEVICE, "no memory for the list of images");
+    const head h = head_of(d, keys, f->slots, lists, bytes);
+    dg_err e = dg_write_at(f->fd, f->path, lists, bytes, (int64_t)PIXELS_AT + (int64_t)f->slots * (int64_t)f->image);
+    if (!e) e = dg_write_at(f->fd, f->path, &h, sizeof h, 0);
+    if (!e && keep && f->named) e = dg_new_file_commit(f->named, (dg_chunk){&h, sizeof h});
+    free(lists);
+    if (e) return e;
+    uint32_t *sum = f->sum;
+    const int fd = f->fd;
+    f->sum = NULL;
+    f->fd = -1;
+    return dg_image_file_open(fd, f->path, PIXELS_AT, (int)f->slots, sum, &d->file);
+}
+
+void dg_cache_close(dg_cache_file *f)
+{
+    if (!f) return;
+    dg_new_file_discard(f->named);
+    if (f->fd >= 0) close(f->fd);
+    free(f->path);
+    free(f->sum);
+    free(f);
 }

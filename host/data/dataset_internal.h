@@ -65,8 +65,14 @@ dg_err dg_folder_read(const dg_dataset_options *o, const dg_folder *folder, dg_d
 dg_err dg_open_folder(const char *dir, dg_folder *out);
 void dg_close_folder(dg_folder *folder);
 int dg_dataset_threads(const dg_dataset_options *o);
+/* True if so many images stay in a file, because they are too large for memory. */
+bool dg_dataset_stays(const dg_dataset_options *o, long images);
 dg_err dg_dataset_pixels(const dg_dataset_options *o, long images, uint8_t **out);
 dg_err dg_dataset_lists(dg_dataset *out, long images);
+/* Returns the hash of an image, and sets DG_GREY in *did. */
+uint64_t dg_image_note(const uint8_t *pixels, size_t bytes, int channels, uint8_t *did);
+/* Do so for all images of a dataset in memory without hashes. */
+dg_err dg_dataset_note(dg_dataset *d, int threads);
 /* True if skipped.txt must be rewritten with the skipped files of d. */
 bool dg_dataset_lists_skips(const dg_dataset_options *o, const dg_dataset *d);
 
@@ -113,8 +119,20 @@ typedef struct {
     uint64_t files, images;
 } dg_cache_keys;
 uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s, bool images);
-/* Fill *out from the cache file if the file is intact and has one of the keys. The key 0 never matches. */
+/* Fill *out from the cache file, or from the option `shared`, if the file is intact and has one of the keys. The key 0
+ * never matches; keys = NULL: any. Images that are too large for memory stay in the file. */
 typedef enum { DG_CACHE_TAKEN, DG_CACHE_OTHER, DG_CACHE_USELESS } dg_cache_found;
-dg_cache_found dg_cache_read(const dg_dataset_options *o, dg_cache_keys keys, dg_dataset *out);
+dg_cache_found dg_cache_read(const dg_dataset_options *o, const dg_cache_keys *keys, dg_dataset *out);
 /* Errors are only warnings, because the decoded images are in memory. */
 void dg_cache_write(const dg_dataset_options *o, dg_cache_keys keys, const dg_dataset *d);
+
+/* A cache into which images are decoded. named: at o->cache, otherwise a temporary file without a name. Several threads
+ * may put images at the same time. dg_cache_end writes the lists of d, gives the file its name if `keep` is true, and
+ * sets d->file. Call dg_cache_close after each of them, also after errors. */
+typedef struct dg_cache_file dg_cache_file;
+dg_err dg_cache_begin(const dg_dataset_options *o, bool named, long slots, dg_cache_file **out);
+dg_err dg_cache_put(dg_cache_file *f, long slot, const uint8_t *pixels);
+dg_err dg_cache_end(dg_cache_file *f, dg_cache_keys keys, bool keep, dg_dataset *d);
+void dg_cache_close(dg_cache_file *f);
+/* Load the images of d->file into memory. Closes the file unless o->share is set. */
+dg_err dg_cache_load(const dg_dataset_options *o, dg_dataset *d);

@@ -47,7 +47,10 @@ dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out)
         return dg_fail(DG_USAGE, "images of %d channels: must be 1, 3 or 4", o->channels);
     if (o->size < 1 || o->size > 4096) return dg_fail(DG_USAGE, "image size %d: must be 1 to 4096", o->size);
     dg_err e = dg_team_begin(o->threads);
-    if (!e) e = dg_source_read(o, out);
+    dg_dataset_options all = *o;
+    /* images of two folders are joined in memory */
+    if (o->labelled && o->test && dg_test_share(o->test) < 0) all.may_stay = false;
+    if (!e) e = dg_source_read(&all, out);
     if (!e && o->any_part && !out->train) out->train = out->count;
     if (!e && !out->train && (out->count || out->aside))
         e = dg_fail(DG_DATA, DG_MSG("no-training-part", "%s: has test images but no training images"), o->dir);

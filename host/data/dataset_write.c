@@ -148,13 +148,15 @@ static dg_err write_one(void *context, int i)
 {
     job *w = context;
     const dg_dataset *d = w->d;
-    const dg_image im = {d->size, d->size, d->channels,
-                         d->pixels + (size_t)i * (size_t)d->size * (size_t)d->size * (size_t)d->channels};
+    const dg_images images = dg_dataset_images(d);
+    const dg_image im = {d->size, d->size, d->channels, malloc(images.bytes)};
     char path[DG_PATH_BYTES];
     void *data;
     size_t bytes;
-    dg_err e = name_folder(w, i >= d->train, d->label ? d->label[i] : -1, path);
+    dg_err e = im.pixels ? dg_images_read(&images, i, im.pixels) : dg_fail(DG_DEVICE, "no memory for an image");
+    if (!e) e = name_folder(w, i >= d->train, d->label ? d->label[i] : -1, path);
     if (!e) e = dg_png_encode(&im, &(dg_text){"Source", w->source}, 1, &data, &bytes);
+    free(im.pixels);
     if (e) return e;
     snprintf(path + strlen(path), 32, "/image-%07d.png", i);
     e = put(path, data, bytes);

@@ -17,7 +17,9 @@
 typedef struct {
     char *reason;
     bool bad, unread, made;
-    int slot; /* index in `pixels` until unusable images are removed */
+    int slot; /* index in `pixels` until unusable images are removed, or in `file` */
+    uint64_t hash;
+    uint8_t did;
     dg_decoded file;
 } fate;
 
@@ -26,7 +28,8 @@ typedef struct {
     const dg_folder *folder;
     dg_scan *scan;
     fate *fate;
-    uint8_t *pixels; /* (slots, size, size, channels) */
+    uint8_t *pixels;     /* (slots, size, size, channels), or NULL: */
+    dg_cache_file *file; /* of the decoded images */
     size_t bytes;
     atomic_long done;
     atomic_long first_bad; /* index of the first unusable file; with the option `strict`, later files are not decoded */
@@ -98,7 +101,10 @@ static dg_err decode_into(job *j, long i)
     e = dg_image_decode_fitted(data, bytes, &o->decode, &how, &fitted, &f->file);
     free(data);
     if (e) return e;
-    memcpy(j->pixels + (size_t)f->slot * j->bytes, fitted.pixels, j->bytes);
+    f->did = (uint8_t)f->file.did;
+    f->hash = dg_image_note(fitted.pixels, j->bytes, o->channels, &f->did);
+    if (!j->file) memcpy(j->pixels + (size_t)f->slot * j->bytes, fitted.pixels, j->bytes);
+    else if ((e = dg_cache_put(j->file, f->slot, fitted.pixels))) stop_with(j, e);
     dg_image_free(&fitted);
     return DG_OK;
 }
@@ -152,18 +158,24 @@ static dg_err collect(job *j, const dg_scan *s, long slots, dg_dataset *out)
 {
     dg_err e = dg_dataset_lists(out, slots);
     if (e) return e;
+    out->hash = malloc(((size_t)slots + 1) * sizeof *out->hash);
+    if (j->file) out->slot = malloc(((size_t)slots + 1) * sizeof *out->slot);
+    if (!out->hash || (j->file && !out->slot)) return dg_fail(DG_DEVICE, "no memory for the list of images");
     for (long i = 0; i < s->files; i++) {
         const fate *f = j->fate + i;
         if (f->reason || f->made || i > atomic_load(&j->first_bad)) continue;
         int to = out->count++;
-        memmove(j->pixels + (size_t)to * j->bytes, j->pixels + (size_t)f->slot * j->bytes, j->bytes);
+        if (j->file) out->slot[to] = f->slot;
+        else memmove(j->pixels + (size_t)to * j->bytes, j->pixels + (size_t)f->slot * j->bytes, j->bytes);
         out->name[to] = strdup(s->file[i].name);
         if (!out->name[to]) return dg_fail(DG_DEVICE, "no memory for the list of images");
         out->width[to] = f->file.W;
         out->height[to] = f->file.H;
         out->kind[to] = (uint8_t)f->file.kind;
-        out->did[to] = (uint8_t)f->file.did;
+        out->did[to] = f->did;
+        out->hash[to] = f->hash;
     }
+    if (j->file) return DG_OK;
     void *less = out->count ? realloc(j->pixels, (size_t)out->count * j->bytes) : NULL;
     out->pixels = less ? less : j->pixels;
     j->pixels = NULL;
@@ -207,9 +219,23 @@ static dg_err recall_failures(job *j, dg_scan *s, dg_dataset *out)
     return collect_skips(j, s, out);
 }
 
+/* Choose memory or a file for the decoded images. A file that other processes would share is not needed. */
+static dg_err choose_place(job *j, long slots)
+{
+    const dg_dataset_options *o = j->o;
+    const bool stays = dg_dataset_stays(o, slots);
+    dg_err e = stays || o->share ? dg_cache_begin(o, stays && o->cache, slots, &j->file) : DG_OK;
+    if (e && !stays) {
+        dg_cache_close(j->file);
+        j->file = NULL;
+        e = DG_OK;
+    }
+    return e || j->file ? e : dg_dataset_pixels(o, slots, &j->pixels);
+}
+
 static dg_err decode_all(job *j, dg_scan *s, long slots, dg_dataset *out)
 {
-    dg_err e = dg_dataset_pixels(j->o, slots, &j->pixels);
+    dg_err e = choose_place(j, slots);
     if (e) return e;
     each_file(j, decode, slots);
     if (atomic_load(&j->error)) return dg_fail((dg_err)atomic_load(&j->error), "%s", j->message);
@@ -238,11 +264,27 @@ static bool is_unchanged(const job *j, uint64_t files)
     return same;
 }
 
+/* Write the cache, if the dataset can be cached, and complete the file of images that were decoded into one. */
+static dg_err finish(job *j, dg_cache_keys keys, long slots, dg_dataset *out)
+{
+    const dg_dataset_options *o = j->o;
+    bool keep = o->cache && out->count && atomic_load(&j->first_bad) == LONG_MAX && !any_unread(out);
+    if (keep && !is_unchanged(j, keys.files)) {
+        dg_warn("the image cache is not written: %s: changed while it was read", o->dir);
+        keep = false;
+    }
+    dg_err e = j->file && out->count ? dg_cache_end(j->file, keys, keep, out) : DG_OK;
+    const bool stays = dg_dataset_stays(o, slots);
+    if (!e && out->file && !stays) e = dg_cache_load(o, out);
+    if (!e && keep && !stays) dg_cache_write(o, keys, out);
+    return e;
+}
+
 static dg_err read_files(job *j, dg_scan *s, dg_dataset *out)
 {
     const dg_dataset_options *o = j->o;
     dg_cache_keys keys = {.files = o->cache ? dg_cache_key(o, s, false) : 0};
-    dg_cache_found found = o->cache ? dg_cache_read(o, keys, out) : DG_CACHE_USELESS;
+    dg_cache_found found = o->cache ? dg_cache_read(o, &keys, out) : DG_CACHE_USELESS;
     if (found == DG_CACHE_TAKEN) return DG_OK;
     j->fate = calloc(s->files ? (size_t)s->files : 1, sizeof *j->fate);
     if (!j->fate) return dg_fail(DG_DEVICE, "no memory for the list of images");
@@ -250,13 +292,17 @@ static dg_err read_files(job *j, dg_scan *s, dg_dataset *out)
     if (atomic_load(&j->error)) return dg_fail((dg_err)atomic_load(&j->error), "%s", j->message);
     long slots = give_slots(j, s);
     if (o->cache) keys.images = dg_cache_key(o, s, true);
-    if (found == DG_CACHE_OTHER && dg_cache_read(o, keys, out) == DG_CACHE_TAKEN) return recall_failures(j, s, out);
-    dg_err e = decode_all(j, s, slots, out);
-    const bool whole = atomic_load(&j->first_bad) == LONG_MAX && !any_unread(out);
-    if (e || !o->cache || !out->count || !whole) return e;
-    if (is_unchanged(j, keys.files)) dg_cache_write(o, keys, out);
-    else dg_warn("the image cache is not written: %s: changed while it was read", o->dir);
-    return DG_OK;
+    if (found == DG_CACHE_OTHER && dg_cache_read(o, &keys, out) == DG_CACHE_TAKEN) return recall_failures(j, s, out);
+    const dg_err e = decode_all(j, s, slots, out);
+    return e ? e : finish(j, keys, slots, out);
+}
+
+/* Take the images that another process of this machine has decoded. */
+static bool take_shared(const dg_dataset_options *o, dg_dataset *out)
+{
+    if (!o->shared || dg_cache_read(o, NULL, out) != DG_CACHE_TAKEN) return false;
+    out->train = out->usable = out->count;
+    return true;
 }
 
 dg_err dg_open_folder(const char *dir, dg_folder *out)
@@ -306,6 +352,7 @@ dg_err dg_folder_read(const dg_dataset_options *o, const dg_folder *folder, dg_d
     atomic_store(&j.first_bad, LONG_MAX);
     dg_scan s;
     *out = (dg_dataset){.size = o->size, .channels = o->channels};
+    if (take_shared(o, out)) return DG_OK;
     j.scan = &s;
     dg_err e = dg_scan_folder(j.folder, o->dir, (const char *const[]){o->cache, o->skipped}, 2, &s);
     if (!e && !o->list_first) e = dg_check_folders(o, s.skip, s.skips);
@@ -314,6 +361,7 @@ dg_err dg_folder_read(const dg_dataset_options *o, const dg_folder *folder, dg_d
     for (long i = 0; j.fate && i < s.files; i++) free(j.fate[i].reason);
     free(j.fate);
     free(j.pixels);
+    dg_cache_close(j.file);
     dg_scan_free(&s);
     out->train = out->usable = out->count;
     if (e) dg_dataset_free(out);

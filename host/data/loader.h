@@ -1,44 +1,33 @@
 /* Copies the training images to the device in the order of training. If the dataset fits into device memory, it is
- * copied once, and each epoch copies only a permutation. For a larger dataset, device memory has two windows, which
- * are buffers for images. Steps read images from one window while the host fills the other window with images of
- * later steps. Before each step, the host gathers some images in pinned memory, which are copied to the device
- * during the step. */
+ * copied once, and each epoch copies only a permutation. For a larger dataset, device memory has two windows. Steps
+ * read images from one window while images of later steps are copied to the other one. */
 #pragma once
 
-#include "core/plan/backend.h"
-
-/* A record has the bytes of an image and additional data, such as its label. Records are contiguous. */
-typedef struct {
-    const uint8_t *data;
-    size_t bytes;
-    int count;
-} dg_records;
+#include "host/data/windows.h"
 
 typedef struct {
     dg_backend *b;
     dg_records records;
-    int batch, used; /* batch: images per step; used: images per epoch that steps read */
-    int window;      /* images per window, a multiple of batch; 0 if the whole dataset is on the device */
-    uint64_t seed;
-    void *data, *perm; /* data: images on the device; perm: index of the image at each position of the epoch */
+    dg_loader_options o;
+    void *data, *perm; /* data: images on the device; perm: index of the image at each place of the epoch */
     int32_t *order;    /* host copy of perm */
 
+    dg_windows *windows; /* windows that are read in advance, or NULL without windows */
     bool begun;
-    int side;
-    struct {
-        uint64_t epoch;
-        int first, end;
-        int given;
-    } next;
-    int end;
-    int32_t *next_order;
-    uint8_t *pinned[2];
+    bool copying; /* the pinned memory of the last window may still be read by a copy */
+    int side;     /* window on the device that steps read */
+    int end;      /* place of the epoch at which this window ends */
+    int given;    /* images of the next window that were copied to the device */
 } dg_loader;
 
-/* Allocate device memory. If window is 0, copy the whole dataset to the device. */
-dg_err dg_loader_open(dg_loader *f, dg_backend *b, dg_records records, int batch, int used, int window, uint64_t seed);
+/* Allocate device memory. If o->window is 0, copy the whole dataset to the device. Call dg_loader_close also after
+ * errors. */
+dg_err dg_loader_open(dg_loader *f, dg_backend *b, const dg_records *records, const dg_loader_options *o);
 void dg_loader_close(dg_loader *f);
 
-/* Call dg_loader_epoch if an epoch starts or is resumed at position `place`. Call dg_loader_step before each step. */
+/* Call dg_loader_epoch if an epoch starts or is resumed at position `place`. Call dg_loader_step before each launch of
+ * n steps, where n is at most dg_loader_steps. */
 dg_err dg_loader_epoch(dg_loader *f, uint64_t epoch, int place);
-dg_err dg_loader_step(dg_loader *f, int place);
+dg_err dg_loader_step(dg_loader *f, int place, int n);
+/* Returns the max number of steps per launch, from `place` on. */
+int dg_loader_steps(const dg_loader *f, int place);

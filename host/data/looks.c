@@ -1,6 +1,5 @@
 #include "host/data/looks.h"
 
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,29 +26,12 @@ static int by_value(const void *a, const void *b)
     return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
 }
 
-static size_t image_bytes(const dg_dataset *d) { return (size_t)d->size * (size_t)d->size * (size_t)d->channels; }
-
-static const uint8_t *image(const dg_dataset *d, int i) { return d->pixels + (size_t)i * image_bytes(d); }
-
-static bool colourless(const dg_dataset *d, int i)
+static void find_twins(const dg_dataset *d, dg_looks *l)
 {
-    const uint8_t *p = image(d, i), *end = p + image_bytes(d);
-    for (; d->channels == 3 && p < end; p += 3)
-        if (p[0] != p[1] || p[1] != p[2]) return false;
-    return true;
-}
-
-static void find_twins(const dg_dataset *d, int threads, dg_looks *l)
-{
-#pragma omp parallel for num_threads(threads > 0 ? threads : omp_get_max_threads())
-    for (int i = 0; i < d->count; i++) l->twin[i] = (dg_twin){dg_hash(DG_HASH, image(d, i), image_bytes(d)), i, i};
+    for (int i = 0; i < d->count; i++) l->twin[i] = (dg_twin){d->hash[i], i, i};
     qsort(l->twin, (size_t)d->count, sizeof *l->twin, by_hash);
-    for (int i = 0; i < d->count; i++)
-        for (int k = i - 1; k >= 0 && l->twin[k].hash == l->twin[i].hash; k--)
-            if (!memcmp(image(d, l->twin[i].index), image(d, l->twin[k].index), image_bytes(d))) {
-                l->twin[i].group = l->twin[k].group;
-                break;
-            }
+    for (int i = 1; i < d->count; i++)
+        if (l->twin[i].hash == l->twin[i - 1].hash) l->twin[i].group = l->twin[i - 1].group;
     qsort(l->twin, (size_t)d->count, sizeof *l->twin, by_group);
     for (int i = 1; i < d->count; i++) {
         if (l->twin[i].group != l->twin[i - 1].group) continue;
@@ -58,7 +40,7 @@ static void find_twins(const dg_dataset *d, int threads, dg_looks *l)
     }
 }
 
-dg_err dg_looks_at(const dg_dataset *d, int threads, dg_looks *out)
+dg_err dg_looks_at(const dg_dataset *d, dg_looks *out)
 {
     const size_t n = d->count ? (size_t)d->count : 1;
     *out = (dg_looks){.twin = calloc(n, sizeof *out->twin)};
@@ -70,14 +52,14 @@ dg_err dg_looks_at(const dg_dataset *d, int threads, dg_looks *out)
     }
     for (int i = 0; i < d->count; i++) {
         const int shorter = d->width[i] < d->height[i] ? d->width[i] : d->height[i];
-        out->grey += colourless(d, i);
+        out->grey += d->channels != 3 || d->did[i] & DG_GREY;
         for (int k = 0; k < DG_DIDS; k++) out->did[k] += d->did[i] >> k & 1;
         if (shorter < d->size) side[out->small++] = shorter;
     }
     qsort(side, (size_t)out->small, sizeof *side, by_value);
     if (out->small) out->side = side[out->small / 2];
     free(side);
-    if (d->count) find_twins(d, threads, out);
+    if (d->count) find_twins(d, out);
     return DG_OK;
 }
 

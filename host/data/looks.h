@@ -6,7 +6,7 @@
 typedef struct {
     uint64_t hash;
     int index;
-    int group; /* index of the first image with equal pixels */
+    int group; /* index of the first image with equal pixels, which have equal hashes */
 } dg_twin;
 
 typedef struct {
@@ -17,7 +17,8 @@ typedef struct {
     dg_twin *twin;
 } dg_looks;
 
-dg_err dg_looks_at(const dg_dataset *d, int threads, dg_looks *out);
+/* The images have hashes, as after dg_dataset_read. */
+dg_err dg_looks_at(const dg_dataset *d, dg_looks *out);
 void dg_looks_free(dg_looks *l);
 
 /* Write sentences about notable properties, such as advice to the user. Returns the number of sentences. */

@@ -196,6 +196,7 @@ dg_err dg_source_read(const dg_dataset_options *o, dg_dataset *out)
         if (!e && files->files && !out->count) e = read_records(o, &g, out);
         dg_close_folder(&folder);
     }
+    if (!e) e = dg_dataset_note(out, dg_dataset_threads(o));
     if (e) dg_dataset_free(out);
     free_files(files);
     free(files);

@@ -39,7 +39,7 @@ static void add_others(int32_t *order, int n, int count, uint8_t *kept)
 dg_err dg_dataset_arrange(dg_dataset *d, int32_t *order, int n, int train)
 {
     const size_t bytes = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
-    uint8_t *done = malloc((size_t)d->count + 1), *one = malloc(bytes + sizeof *d->name);
+    uint8_t *done = malloc((size_t)d->count + 1), *one = malloc(bytes + sizeof *d->name + sizeof *d->hash);
     if (done && one) {
         add_others(order, n, d->count, done);
         permute(d->pixels, bytes, order, d->count, one, done);
@@ -47,6 +47,8 @@ dg_err dg_dataset_arrange(dg_dataset *d, int32_t *order, int n, int train)
         permute(d->width, sizeof *d->width, order, d->count, one, done);
         permute(d->height, sizeof *d->height, order, d->count, one, done);
         permute(d->kind, sizeof *d->kind, order, d->count, one, done);
+        permute(d->slot, sizeof *d->slot, order, d->count, one, done);
+        permute(d->hash, sizeof *d->hash, order, d->count, one, done);
         permute(d->did, sizeof *d->did, order, d->count, one, done);
         permute(d->label, sizeof *d->label, order, d->count, one, done);
     }
@@ -54,7 +56,7 @@ dg_err dg_dataset_arrange(dg_dataset *d, int32_t *order, int n, int train)
     free(done);
     if (!done || !one) return no_memory(d);
     for (int i = n; i < d->count; i++) free(d->name[i]);
-    uint8_t *less = n < d->count && n ? realloc(d->pixels, (size_t)n * bytes) : NULL;
+    uint8_t *less = n < d->count && n && d->pixels ? realloc(d->pixels, (size_t)n * bytes) : NULL;
     if (less) d->pixels = less;
     d->count = n;
     d->train = train;

@@ -65,8 +65,9 @@ static bool join(dg_dataset *d, dg_dataset *t)
     bool ok;
     if (!APPEND(d, t, pixels, count, bytes) || !APPEND(d, t, width, count, sizeof *d->width) ||
         !APPEND(d, t, height, count, sizeof *d->height) || !APPEND(d, t, kind, count, 1) ||
-        !APPEND(d, t, did, count, 1) || (d->classes && !APPEND(d, t, label, count, sizeof *d->label)) ||
-        !APPEND(d, t, skip, skips, sizeof *d->skip) || !APPEND(d, t, name, count, sizeof *d->name))
+        !APPEND(d, t, did, count, 1) || !APPEND(d, t, hash, count, sizeof *d->hash) ||
+        (d->classes && !APPEND(d, t, label, count, sizeof *d->label)) || !APPEND(d, t, skip, skips, sizeof *d->skip) ||
+        !APPEND(d, t, name, count, sizeof *d->name))
         return false;
     d->count += t->count;
     d->skips += t->skips;
@@ -82,7 +83,8 @@ dg_err dg_dataset_add_test(const dg_dataset_options *o, dg_dataset *d)
     dg_dataset_options of = *o;
     dg_dataset t;
     of.dir = o->test;
-    of.test = of.cache = of.skipped = NULL;
+    of.test = of.cache = of.skipped = of.shared = NULL;
+    of.may_stay = of.share = false;
     of.least = 0;
     dg_err e = dg_source_read(&of, &t);
     if (!e && t.train < t.count) e = dg_dataset_keep_test(&t);

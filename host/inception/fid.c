@@ -29,14 +29,14 @@ dg_err dg_fid_set_of(dg_inception *t, const dg_fid_images *x, dg_progress *progr
 {
     const size_t image = (size_t)x->size * (size_t)x->size * (size_t)x->channels, d = (size_t)dg_inception_features(t);
     dg_err e = begin(out, x->used, (int)d);
-    int32_t *order = malloc((size_t)x->count * sizeof *order);
+    int32_t *order = malloc((size_t)x->images.count * sizeof *order);
     uint8_t *chunk = malloc(DG_INCEPTION_CHUNK * image);
-    if (!e && (!order || !chunk)) e = dg_fail(DG_DEVICE, "out of memory for %d images", x->count);
-    if (!e) dg_permutation_of(order, x->count, x->seed, dg_subsequence(DG_STREAM_JUDGE, (uint64_t)x->stream));
+    if (!e && (!order || !chunk)) e = dg_fail(DG_DEVICE, "out of memory for %d images", x->images.count);
+    if (!e) dg_permutation_of(order, x->images.count, x->seed, dg_subsequence(DG_STREAM_JUDGE, (uint64_t)x->stream));
     for (int i = 0; i < x->used && !e; i += DG_INCEPTION_CHUNK) {
         const int n = x->used - i < DG_INCEPTION_CHUNK ? x->used - i : DG_INCEPTION_CHUNK;
-        for (int k = 0; k < n; k++) memcpy(chunk + (size_t)k * image, x->pixels + (size_t)order[i + k] * image, image);
-        e = dg_inception_look(t, chunk, x->size, x->channels, n, out->feature + (size_t)i * d);
+        for (int k = 0; k < n && !e; k++) e = dg_images_read(&x->images, order[i + k], chunk + (size_t)k * image);
+        if (!e) e = dg_inception_look(t, chunk, x->size, x->channels, n, out->feature + (size_t)i * d);
         if (progress) dg_progress_count(progress, what, i + n, x->used);
     }
     free(order);

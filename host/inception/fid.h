@@ -1,6 +1,7 @@
 /* FID and KID of two sets of images (Heusel et al. 2017, Binkowski et al. 2018). */
 #pragma once
 
+#include "host/data/images.h"
 #include "host/inception/inception.h"
 #include "host/judge/frechet.h"
 #include "host/judge/kid.h"
@@ -19,10 +20,10 @@ typedef struct {
     double *mean, *cov; /* (d), (d, d) */
 } dg_fid_set;
 
-/* Images (count, size, size, channels), of which `used` are drawn by a seed. */
+/* Images (size, size, channels), of which `used` are drawn by a seed. */
 typedef struct {
-    const uint8_t *pixels;
-    int count, size, channels, used;
+    dg_images images;
+    int size, channels, used;
     uint64_t seed;
     int stream; /* 0: real images, 1: samples, as for dg_judged_take */
 } dg_fid_images;

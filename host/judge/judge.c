@@ -155,18 +155,18 @@ dg_err dg_judged_beside(const dg_jury *j, dg_judged *reals, const dg_judged *hel
     return e ? e : dg_frechet_from(&reals->normal, other->feature, j->count, &other->beside[DG_BESIDE_FRECHET]);
 }
 
-dg_err dg_judged_take(const dg_jury *j, const uint8_t *pixels, int images, int stream, int first, dg_judged *out)
+dg_err dg_judged_take(const dg_jury *j, const dg_images *images, int stream, int first, dg_judged *out)
 {
     const size_t image = (size_t)j->size * (size_t)j->size * (size_t)j->channels;
     *out = (dg_judged){.pixels = malloc((size_t)j->count * image)};
-    int32_t *order = malloc((size_t)images * sizeof *order);
+    int32_t *order = malloc((size_t)images->count * sizeof *order);
     const bool room = out->pixels && order;
-    if (room) dg_permutation_of(order, images, j->seed, dg_subsequence(DG_STREAM_JUDGE, (uint64_t)stream));
-    for (int i = 0; i < j->count && room; i++)
-        memcpy(out->pixels + (size_t)i * image, pixels + (size_t)order[first + i] * image, image);
+    dg_err e = room ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d images", images->count);
+    if (room) dg_permutation_of(order, images->count, j->seed, dg_subsequence(DG_STREAM_JUDGE, (uint64_t)stream));
+    for (int i = 0; i < j->count && !e; i++)
+        e = dg_images_read(images, order[first + i], out->pixels + (size_t)i * image);
     free(order);
-    if (!room) return dg_fail(DG_DEVICE, "out of memory for %d images", images);
-    const dg_err e = j->labeller ? look(j, out) : DG_OK;
+    if (!e && j->labeller) e = look(j, out);
     return e || !j->random_net ? e : look_at_random(j, out);
 }
 

@@ -2,6 +2,7 @@
  * images, which gives the real-vs-real baseline. */
 #pragma once
 
+#include "host/data/images.h"
 #include "host/judge/frechet.h"
 #include "host/judge/random_net.h"
 #include "host/infer/labeller.h"
@@ -51,7 +52,7 @@ typedef struct {
 
 /* Shuffle the images by seed j->seed, and copy j->count images, from index `first` on, to out. `stream` is 0 for
  * real images and 1 for generated images. Free with dg_judged_free, even after errors. */
-dg_err dg_judged_take(const dg_jury *j, const uint8_t *pixels, int images, int stream, int first, dg_judged *out);
+dg_err dg_judged_take(const dg_jury *j, const dg_images *images, int stream, int first, dg_judged *out);
 void dg_judged_free(dg_judged *x);
 
 /* Compare the image set `other` with the real images `reals`, and store the metrics in `other`. `held` is a second

@@ -85,11 +85,13 @@ static dg_err train(trial *t, int count)
 
 static dg_err test(trial *t, int count, dg_evaluation *out)
 {
-    uint8_t *records = NULL;
-    dg_err e = dg_job_records(&t->job, t->pixels, t->label, count, &records);
-    if (!e) e = dg_evaluate(&t->job, records, t->label, count, out);
-    free(records);
-    return e;
+    const dg_jury *j = t->jury;
+    const size_t image = (size_t)j->size * (size_t)j->size * (size_t)j->channels;
+    const dg_records records = {.images = dg_images_of(t->pixels, count, image),
+                                .label = t->label,
+                                .bytes = dg_job_record_bytes(&t->job),
+                                .count = count};
+    return dg_evaluate(&t->job, &records, 0, t->label, count, out);
 }
 
 /* Set out to the share and its 95% confidence interval by Wilson's formula. `n` is the number of images. */

@@ -3,6 +3,7 @@
 
 #include "core/plan/plan.h"
 #include "core/plan/optimizer.h"
+#include "host/data/windows.h"
 #include "host/whiten/whiten.h"
 #include "host/net/gan_losses.h"
 #include "host/net/recipe.h"
@@ -120,6 +121,8 @@ struct dg_job {
 /* Build all plans and place their arena rows, without allocating the arena. */
 dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o, dg_backend *b);
 
+/* Returns the number of different labels of dataset records. */
+int dg_job_labels(const dg_job *job);
 /* Returns the bytes of a dataset record: an image, followed by an int32 label if dg_job_labelled. */
 size_t dg_job_record_bytes(const dg_job *job);
 
@@ -127,6 +130,13 @@ size_t dg_job_record_bytes(const dg_job *job);
  * with input = zca. If o.input.whitening is NULL, zca images are only scaled to -1..1. If `label` is NULL, labels are
  * 0, 1, ... in turn. */
 dg_err dg_job_records(const dg_job *job, const uint8_t *pixels, const int32_t *label, int count, uint8_t **out);
+
+/* Describe the records of images and labels, which the caller keeps. Records with input = zca are computed into *ready
+ * (malloc'd), from images in memory. */
+dg_err dg_job_view(const dg_job *job, const dg_images *images, const int32_t *label, uint8_t **ready, dg_records *out);
+
+/* How the job reads its dataset, of which an epoch uses `used` images. */
+dg_loader_options dg_job_loading(const dg_job *job, int used, uint64_t seed);
 
 /* Allocate the arena and bind the plans to its memory. `data` (records) and `perm` (o.rows indices) are backend memory
  * of the caller, or NULL if the job does not train. */

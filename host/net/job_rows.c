@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/group/group.h"
+
 const char *const dg_plan_role_name[DG_PLANS] = {"train", "train-short", "sample", "test", "statistics"};
 
 const dg_plan *dg_job_plan(const dg_job *job, const char *name)
@@ -14,6 +16,12 @@ const dg_plan *dg_job_plan(const dg_job *job, const char *name)
 }
 
 static size_t pixels_of(const dg_model *m) { return (size_t)m->size * (size_t)m->size * (size_t)m->channels; }
+
+int dg_job_labels(const dg_job *job)
+{
+    const dg_net *last = &job->model.net[job->model.nets - 1];
+    return job->recipe->labels ? last->layer[last->layers - 1].out.C : job->model.classes;
+}
 
 size_t dg_job_record_bytes(const dg_job *job)
 {
@@ -49,8 +57,7 @@ static dg_err put_images(const dg_job *job, const uint8_t *pixels, int count, ui
 dg_err dg_job_records(const dg_job *job, const uint8_t *pixels, const int32_t *label, int count, uint8_t **out)
 {
     const size_t record = dg_job_record_bytes(job);
-    const dg_net *last = &job->model.net[job->model.nets - 1];
-    const int classes = job->recipe->labels ? last->layer[last->layers - 1].out.C : job->model.classes;
+    const int classes = dg_job_labels(job);
     *out = malloc((size_t)count * record);
     dg_err e = *out ? put_images(job, pixels, count, *out) : dg_fail(DG_DEVICE, "out of memory for %d images", count);
     for (int i = 0; !e && i < count && dg_job_labelled(job); i++) {
@@ -63,10 +70,36 @@ dg_err dg_job_records(const dg_job *job, const uint8_t *pixels, const int32_t *l
     return e;
 }
 
+dg_err dg_job_view(const dg_job *job, const dg_images *images, const int32_t *label, uint8_t **ready, dg_records *out)
+{
+    *ready = NULL;
+    *out = (dg_records){.images = *images,
+                        .label = dg_job_labelled(job) ? label : NULL,
+                        .bytes = dg_job_record_bytes(job),
+                        .count = images->count};
+    if (job->model.input != DG_INPUT_ZCA) return DG_OK;
+    const dg_err e = dg_job_records(job, images->memory, label, images->count, ready);
+    out->data = *ready;
+    return e;
+}
+
+dg_loader_options dg_job_loading(const dg_job *job, int used, uint64_t seed)
+{
+    const int shards = dg_shards_of(&job->o), ranks = job->o.ranks > 0 ? job->o.ranks : 1, own = shards / ranks;
+    return (dg_loader_options){.batch = job->o.batch,
+                               .used = used,
+                               .window = job->o.window,
+                               .shards = shards,
+                               .first_shard = own * dg_group_rank(job->backend->group),
+                               .own = own,
+                               .seed = seed};
+}
+
 static dg_shape data_shape(const dg_job *job)
 {
     const dg_model *m = &job->model;
-    const int rows = job->o.window ? 2 * job->o.window : job->o.rows;
+    const dg_loader_options loading = dg_job_loading(job, 0, 0);
+    const int rows = job->o.window ? 2 * dg_window_images(&loading) : job->o.rows;
     if (!dg_job_labelled(job)) return (dg_shape){rows, m->size, m->size, m->channels};
     return (dg_shape){rows, 1, 1, (int)dg_job_record_bytes(job)};
 }

@@ -95,6 +95,7 @@ typedef struct {
     int group_timeout;      /* in seconds */
     int bound;              /* processors of this host that a launcher gave to the group; 0: not restricted */
     bool no_graph, list_devices, alone;
+    double image_memory;  /* MB, or 0 */
     double device_memory; /* MB */
 
     int count;                                /* number of images; for eval, 0 means all images */

@@ -8,7 +8,7 @@
 #include "host/report/report.h"
 
 /* Images are compared after box filtering to SIDE x SIDE pixels, which tolerates shifts by one pixel. */
-enum { SHOWN = 16, ROW = 8, SIDE = 16, GAP = 2, VALUES = 4 * SIDE * SIDE };
+enum { SHOWN = 16, ROW = 8, SIDE = 16, GAP = 2, VALUES = 4 * SIDE * SIDE, MOST = 1 << 16 };
 
 typedef struct {
     int cells, values;
@@ -46,21 +46,29 @@ static double distance(const float *a, const float *b, int n)
     return sum;
 }
 
-static void look_through(search *s, const uint8_t *pixels, int n, int size, int channels)
+/* Of more images than MOST, MOST images in even distances are compared. */
+static dg_err look_through(search *s, const dg_images *images, int size, int channels)
 {
-    const size_t image = (size_t)size * (size_t)size * (size_t)channels;
+    const size_t image = images->bytes;
+    const int n = images->count < MOST ? images->count : MOST;
     float seen[VALUES] = {0};
+    uint8_t *pixels = malloc(image);
+    dg_err e = pixels ? DG_OK : dg_fail(DG_DEVICE, "nearest.png: out of memory");
     for (int c = 0; c < s->cells; c++) {
         reduce(s->seen[c], s->pixels + (size_t)c * image, size, channels);
         s->least[c] = DBL_MAX;
     }
-    for (int i = 0; i < n; i++) {
-        reduce(seen, pixels + (size_t)i * image, size, channels);
-        for (int c = 0; c < s->cells; c++) {
+    for (int i = 0; i < n && !e; i++) {
+        const int from = (int)((int64_t)i * images->count / n);
+        e = dg_images_read(images, from, pixels);
+        if (!e) reduce(seen, pixels, size, channels);
+        for (int c = 0; c < s->cells && !e; c++) {
             const double d = distance(s->seen[c], seen, VALUES);
-            if (d < s->least[c]) s->least[c] = d, s->nearest[c] = i;
+            if (d < s->least[c]) s->least[c] = d, s->nearest[c] = from;
         }
     }
+    free(pixels);
+    return e;
 }
 
 static void cut(search *s, const dg_image *grid, int size, int channels)
@@ -77,18 +85,19 @@ static void cut(search *s, const dg_image *grid, int size, int channels)
             }
 }
 
-static dg_err draw(const search *s, const uint8_t *pixels, int size, int channels, dg_image *out)
+static dg_err draw(const search *s, const dg_images *images, int size, int channels, dg_image *out)
 {
-    const size_t image = (size_t)size * (size_t)size * (size_t)channels;
+    const size_t image = images->bytes;
+    dg_err e = DG_OK;
     const int columns = s->cells < ROW ? s->cells : ROW, rows = 2 * ((s->cells + columns - 1) / columns);
     uint8_t *cells = calloc((size_t)rows * (size_t)columns, image);
     if (!cells) return dg_fail(DG_DEVICE, "nearest.png: out of memory");
-    for (int c = 0; c < s->cells; c++) {
+    for (int c = 0; c < s->cells && !e; c++) {
         uint8_t *at = cells + (size_t)(c / columns * 2 * columns + c % columns) * image;
         memcpy(at, s->pixels + (size_t)c * image, image);
-        memcpy(at + (size_t)columns * image, pixels + (size_t)s->nearest[c] * image, image);
+        e = dg_images_read(images, s->nearest[c], at + (size_t)columns * image);
     }
-    const dg_err e = dg_sheet(cells, rows * columns, size, channels, rows, columns, out);
+    if (!e) e = dg_sheet(cells, rows * columns, size, channels, rows, columns, out);
     free(cells);
     return e;
 }
@@ -103,7 +112,7 @@ static dg_err write_png(const dg_directory *dir, const char *path, const dg_imag
 }
 
 static dg_err search_all(const dg_directory *dir, const char *path, const dg_image *grid, uint64_t epoch,
-                         const uint8_t *pixels, int n, int size, int channels)
+                         const dg_images *images, int size, int channels)
 {
     search *s = calloc(1, sizeof *s);
     dg_image im = {0};
@@ -111,8 +120,8 @@ static dg_err search_all(const dg_directory *dir, const char *path, const dg_ima
     dg_err e = s && s->pixels ? DG_OK : dg_fail(DG_DEVICE, "nearest.png: out of memory");
     if (!e) {
         cut(s, grid, size, channels);
-        look_through(s, pixels, n, size, channels);
-        e = draw(s, pixels, size, channels, &im);
+        e = look_through(s, images, size, channels);
+        if (!e) e = draw(s, images, size, channels, &im);
     }
     if (!e) e = write_png(dir, path, &im, epoch);
     dg_image_free(&im);
@@ -121,8 +130,8 @@ static dg_err search_all(const dg_directory *dir, const char *path, const dg_ima
     return e;
 }
 
-dg_err dg_nearest_write(const dg_directory *dir, const char *path, uint64_t epoch, const uint8_t *pixels, int n,
-                        int size, int channels)
+dg_err dg_nearest_write(const dg_directory *dir, const char *path, uint64_t epoch, const dg_images *images, int size,
+                        int channels)
 {
     char file[4400];
     dg_image grid;
@@ -131,7 +140,7 @@ dg_err dg_nearest_write(const dg_directory *dir, const char *path, uint64_t epoc
     if (e) return e;
     const bool ours = (grid.W - GAP) % (size + GAP) == 0 && (grid.H - GAP) % (size + GAP) == 0 && grid.W > size &&
                       grid.H > size;
-    if (ours) e = search_all(dir, path, &grid, epoch, pixels, n, size, channels);
+    if (ours) e = search_all(dir, path, &grid, epoch, images, size, channels);
     dg_image_free(&grid);
     return e;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/file_io.h"
+#include "host/data/images.h"
 #include "host/doctor/doctor.h"
 #include "host/options/options.h"
 #include "host/report/grids.h"
@@ -45,7 +46,7 @@ dg_err dg_report_gif(const dg_report_run *r, const char *path, int scale, int *f
 
 dg_err dg_report_session_write(const dg_report_session *s, const dg_directory *dir, const char *path);
 
-/* Write nearest.png: the samples of an epoch's grid above their nearest training images. Writes no file if the grid's
- * samples have another size than the training images. */
-dg_err dg_nearest_write(const dg_directory *dir, const char *path, uint64_t epoch, const uint8_t *pixels, int n,
-                        int size, int channels);
+/* Write nearest.png: the samples of an epoch's grid above their nearest training images, of at most 65,536 images.
+ * Writes no file if the grid's samples have another size than the training images. */
+dg_err dg_nearest_write(const dg_directory *dir, const char *path, uint64_t epoch, const dg_images *images, int size,
+                        int channels);

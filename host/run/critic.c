@@ -21,9 +21,15 @@ static dg_err columns(const dg_critic *c, const dg_judged *x, double out[DG_LOGG
     return e;
 }
 
-static dg_fid_images images_of(const dg_jury *j, const uint8_t *pixels, int count, int used, int stream)
+static dg_fid_images images_of(const dg_jury *j, dg_images images, int used, int stream)
 {
-    return (dg_fid_images){pixels, count, j->size, j->channels, used, j->seed, stream};
+    return (dg_fid_images){images, j->size, j->channels, used, j->seed, stream};
+}
+
+static dg_images made_by(const dg_critic *c)
+{
+    const size_t image = (size_t)c->jury.size * (size_t)c->jury.size * (size_t)c->jury.channels;
+    return dg_images_of(c->made, c->jury.count, image);
 }
 
 static void put_fid(const dg_critic *c, const dg_fid *x, double out[DG_LOGGED])
@@ -35,7 +41,7 @@ static void put_fid(const dg_critic *c, const dg_fid *x, double out[DG_LOGGED])
 /* Take the moments of all real images from the file, or write the file. They have no KID and no baseline. */
 static dg_err take_moments(dg_critic *c, const dg_dataset *data, const char *path, dg_progress *progress)
 {
-    const dg_fid_images all = images_of(&c->jury, data->pixels, data->count, data->count, 0);
+    const dg_fid_images all = images_of(&c->jury, dg_dataset_images(data), data->count, 0);
     if (!access(path, F_OK)) return dg_fid_set_read(path, c->inception, &c->fid_reals);
     dg_err e = dg_fid_set_of(c->inception, &all, progress, "Inception features of real images", &c->fid_reals);
     if (!e) e = dg_fid_set_write(path, c->inception, &c->fid_reals);
@@ -48,7 +54,7 @@ static dg_err take_moments(dg_critic *c, const dg_dataset *data, const char *pat
 static dg_err take_features(dg_critic *c, const dg_dataset *data, dg_progress *progress)
 {
     const int n = c->jury.count;
-    const dg_fid_images x = images_of(&c->jury, data->pixels, data->count, 2 * n, 0);
+    const dg_fid_images x = images_of(&c->jury, dg_dataset_images(data), 2 * n, 0);
     dg_fid_set both = {0}, held = {0};
     dg_fid least;
     dg_err e = dg_fid_set_of(c->inception, &x, progress, "Inception features of real images", &both);
@@ -71,7 +77,7 @@ static dg_err open_inception(dg_critic *c, const dg_dataset *data, const dg_crit
 
 static dg_err judge_inception(dg_critic *c, double out[DG_LOGGED])
 {
-    const dg_fid_images x = images_of(&c->jury, c->made, c->jury.count, c->jury.count, 1);
+    const dg_fid_images x = images_of(&c->jury, made_by(c), c->jury.count, 1);
     dg_fid_set made = {0};
     dg_fid value;
     if (!c->inception) return DG_OK;
@@ -85,8 +91,9 @@ static dg_err judge_inception(dg_critic *c, double out[DG_LOGGED])
 static dg_err take_reals(dg_critic *c, const dg_dataset *data)
 {
     const dg_jury *j = &c->jury;
-    dg_err e = dg_judged_take(j, data->pixels, data->count, 0, 0, &c->reals);
-    if (!e) e = dg_judged_take(j, data->pixels, data->count, 0, j->count, &c->held);
+    const dg_images images = dg_dataset_images(data);
+    dg_err e = dg_judged_take(j, &images, 0, 0, &c->reals);
+    if (!e) e = dg_judged_take(j, &images, 0, j->count, &c->held);
     if (!e) e = dg_judged_beside(j, &c->reals, &c->held, &c->held);
     return e ? e : columns(c, &c->held, c->floor);
 }
@@ -118,7 +125,8 @@ dg_err dg_critic_judge(dg_critic *c, dg_job *job, uint64_t seed, double out[DG_L
     dg_judged made = {0};
     for (int i = 0; i < n; i++) dg_job_sample(job, c->in + (size_t)i * (size_t)inputs, seed, (uint64_t)i, -1);
     dg_err e = dg_job_generate(job, c->in, n, c->made, NULL);
-    if (!e) e = dg_judged_take(&c->jury, c->made, n, 1, 0, &made);
+    const dg_images images = made_by(c);
+    if (!e) e = dg_judged_take(&c->jury, &images, 1, 0, &made);
     if (!e) e = dg_judged_beside(&c->jury, &c->reals, &c->held, &made);
     if (!e) e = columns(c, &made, out);
     if (!e) e = judge_inception(c, out);

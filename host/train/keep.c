@@ -37,7 +37,9 @@ static dg_err find_nearest(dg_report_keeper *k, const dg_directory *at)
     const uint64_t newest = k->encoded.n ? k->encoded.grid[k->encoded.n - 1].epoch : 0;
     if (!d || !newest || newest == k->nearest) return DG_OK;
     k->nearest = newest;
-    return dg_nearest_write(at, k->dir->path, newest, d->pixels, d->train, d->size, d->channels);
+    dg_images images = dg_dataset_images(d);
+    images.count = d->train;
+    return dg_nearest_write(at, k->dir->path, newest, &images, d->size, d->channels);
 }
 
 static dg_err renew(dg_report_keeper *k)

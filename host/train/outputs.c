@@ -160,23 +160,32 @@ dg_err dg_save_config(const dg_rundir *dir, const char *text)
     return dg_write_atomic_in(&at, dg_rundir_file(dir, path, "config.ini"), &(dg_chunk){text, strlen(text)}, 1);
 }
 
-/* Returns the images of a grid with a class per row. A class with fewer images than columns repeats them. Returns NULL
- * without memory. */
-static uint8_t *reals_by_class(const dg_outputs *w)
+/* Copy the first n images, of a dataset in memory or in a file. */
+static dg_err first_images(const dg_dataset *d, int n, uint8_t **out)
+{
+    const dg_images images = dg_dataset_images(d);
+    *out = malloc((size_t)n * images.bytes + 1);
+    return *out ? dg_images_read_some(&images, 0, n, *out) : dg_fail(DG_DEVICE, "out of memory for %d images", n);
+}
+
+/* Copy the images of a grid with a class per row. A class with fewer images than columns repeats them. */
+static dg_err reals_by_class(const dg_outputs *w, uint8_t **out)
 {
     const dg_dataset *d = w->data;
     const int rows = w->o->grid_rows, cols = w->o->grid_cols;
-    const size_t each = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
-    uint8_t *out = calloc((size_t)rows * (size_t)cols, each);
-    for (int r = 0; out && r < rows; r++) {
+    const dg_images images = dg_dataset_images(d);
+    const size_t each = images.bytes;
+    *out = calloc((size_t)rows * (size_t)cols, each);
+    dg_err e = *out ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d images", rows * cols);
+    for (int r = 0; !e && r < rows; r++) {
         const int class = dg_grid_class(w->o, d->classes, r);
-        uint8_t *row = out + (size_t)r * (size_t)cols * each;
+        uint8_t *row = *out + (size_t)r * (size_t)cols * each;
         int n = 0;
-        for (int i = 0; i < d->train && n < cols; i++)
-            if (d->label[i] == class) memcpy(row + (size_t)n++ * each, d->pixels + (size_t)i * each, each);
+        for (int i = 0; i < d->train && n < cols && !e; i++)
+            if (d->label[i] == class) e = dg_images_read(&images, i, row + (size_t)n++ * each);
         for (int k = n; n && k < cols; k++) memcpy(row + (size_t)k * each, row + (size_t)(k % n) * each, each);
     }
-    return out;
+    return e;
 }
 
 void dg_save_reals(dg_outputs *w)
@@ -184,12 +193,13 @@ void dg_save_reals(dg_outputs *w)
     int cells = w->o->grid_rows * w->o->grid_cols, n = cells < w->data->count ? cells : w->data->count;
     const dg_dataset *d = w->data;
     image *p = new_image(w);
-    uint8_t *chosen = p && w->job->model.classes ? reals_by_class(w) : NULL;
+    uint8_t *chosen = NULL;
     if (!p) return;
     dg_rundir_file(w->dir, p->path, "reals.png");
-    give_image(w, p,
-               dg_sheet(chosen ? chosen : d->pixels, chosen ? cells : n, d->size, d->channels, w->o->grid_rows,
-                        w->o->grid_cols, &p->image));
+    dg_err e = w->job->model.classes ? reals_by_class(w, &chosen) : first_images(d, n, &chosen);
+    if (w->job->model.classes) n = cells;
+    if (!e) e = dg_sheet(chosen, n, d->size, d->channels, w->o->grid_rows, w->o->grid_cols, &p->image);
+    give_image(w, p, e);
     free(chosen);
 }
 
@@ -239,7 +249,9 @@ static double diversity_of(const dg_outputs *w, int cells)
     const dg_dataset *d = w->data;
     const size_t values = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
     const int n = cells < d->count ? cells : d->count;
-    const double real = dg_diversity(d->pixels, n, values);
+    uint8_t *reals;
+    const double real = first_images(d, n, &reals) ? 0 : dg_diversity(reals, n, values);
+    free(reals);
     return real > 0 ? dg_diversity(w->samples.pixels, cells, values) / real : NAN;
 }
 

@@ -86,6 +86,21 @@ static void on_finding(void *context, const dg_finding *f)
     if (begins && r->o->stop_on_collapse && f->rule->collapse && !r->collapsed) r->collapsed = f->rule;
 }
 
+/* Print once that an epoch waited for images of the disk for more than a tenth of its time. */
+static void note_waiting(dg_training *r, double seconds)
+{
+    const double all = dg_windows_waited(r->feed.windows), waited = all - r->waited;
+    if (r->waited < 0 || !r->feed.windows) return;
+    r->waited = all;
+    if (waited < 0.1 * seconds || waited < 1) return;
+    r->waited = -1;
+    dg_progress_note(r->progress,
+                     DG_MSG("note-waited",
+                            "epoch %ju waited for images %.0f%% of its time: the disk is slower than the "
+                            "training; {cache} on a faster disk helps"),
+                     (uintmax_t)r->read.epoch, 100 * waited / seconds);
+}
+
 static void end_epoch(dg_training *r)
 {
     const dg_options *o = r->o;
@@ -102,6 +117,7 @@ static void end_epoch(dg_training *r)
     add_measures(r, &row);
     log_failed(r, dg_log_epoch(r->log, &row));
     dg_progress_epoch(r->progress, (int)r->read.epoch, o->epochs, &mean, seconds, rate);
+    note_waiting(r, seconds);
     r->epoch = (dg_epoch_metrics){.steps = 0};
     if (dg_shown(&r->out, r->read.epoch)) r->out.report_due = r->read.epoch;
 }
@@ -220,10 +236,12 @@ static dg_err read_metrics(dg_training *r, bool all)
 
 int dg_steps_in_a_row(const dg_training *r)
 {
-    const uint64_t full = (uint64_t)(r->data.train / r->o->batch) - r->given.batch;
+    const uint64_t full = (uint64_t)(r->data.train / r->o->batch) - r->given.batch,
+                   fed = (uint64_t)dg_loader_steps(&r->feed, (int)r->given.batch * r->o->batch);
     uint64_t n = (uint64_t)dg_steps_ahead(r->job.backend, r->metrics.each);
-    if (r->job.o.window || full < 1) return 1; /* windows allow only single steps; full < 1: the short batch */
+    if (full < 1) return 1; /* the short batch */
     if (n > full) n = full;
+    if (n > fed) n = fed;
     if (r->o->steps > 0 && n > (uint64_t)r->o->steps - r->given.step) n = (uint64_t)r->o->steps - r->given.step;
     return (int)n;
 }
@@ -240,11 +258,9 @@ static dg_err checkpoint(dg_training *r)
 static dg_err test_epoch(dg_training *r)
 {
     const dg_dataset *d = &r->data;
-    const size_t record = dg_job_record_bytes(&r->job);
     dg_evaluation_free(&r->tested);
     if (!r->job.o.tested) return DG_OK;
-    return dg_evaluate(&r->job, r->records + (size_t)d->train * record, d->label + d->train, d->count - d->train,
-                       &r->tested);
+    return dg_evaluate(&r->job, &r->feed.records, d->train, d->label + d->train, d->count - d->train, &r->tested);
 }
 
 static dg_err judge_epoch(dg_training *r)

@@ -17,7 +17,7 @@ typedef struct {
     dg_job job;
     dg_dataset data;
     dg_input_data input;
-    uint8_t *records; /* dataset records with labels, or NULL */
+    uint8_t *ready; /* whitened images with labels, or NULL */
     dg_evaluation tested;
     dg_critic critic;
     struct {
@@ -42,6 +42,7 @@ typedef struct {
     dg_position read;  /* position after the last step with logged metrics */
     dg_epoch_metrics epoch;
     double previewed;
+    double waited; /* seconds that steps waited for images before this epoch, or -1 after the note about it */
     double epoch_began, started,
         seconds_before; /* clock at the start of the epoch and of the session; seconds of earlier sessions */
     double timed_from;  /* clock at step timed_step; 0: not started, -1: time printed */

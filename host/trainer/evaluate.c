@@ -33,7 +33,22 @@ static void count(dg_evaluation *v, const int32_t *label, const double *p, const
     v->accuracy = (double)right / v->n;
 }
 
-dg_err dg_evaluate(dg_job *job, const uint8_t *records, const int32_t *label, int n, dg_evaluation *out)
+/* Run plan "test" on n records, from record `first` on. */
+static dg_err test(dg_job *job, const dg_records *r, int first, int n, size_t classes, double *p, double *each)
+{
+    const int most = job->o.tested;
+    uint8_t *chunk = malloc((size_t)most * r->bytes);
+    dg_err e = chunk ? DG_OK : dg_fail(DG_DEVICE, "out of memory for a test of %d images", n);
+    for (int i = 0; i < n && !e; i += most) {
+        const int here = n - i < most ? n - i : most;
+        for (int k = 0; k < here && !e; k++) e = dg_record_read(r, first + i + k, chunk + (size_t)k * r->bytes);
+        if (!e) e = dg_job_test(job, chunk, here, p + (size_t)i * classes, each + i, NULL);
+    }
+    free(chunk);
+    return e;
+}
+
+dg_err dg_evaluate(dg_job *job, const dg_records *r, int first, const int32_t *label, int n, dg_evaluation *out)
 {
     const size_t classes = (size_t)dg_job_classes(job), images = (size_t)n;
     *out = (dg_evaluation){.classes = (int)classes, .n = n};
@@ -45,7 +60,7 @@ dg_err dg_evaluate(dg_job *job, const uint8_t *records, const int32_t *label, in
     out->share = malloc(images * sizeof *out->share);
     double *p = malloc(images * classes * sizeof *p), *each = malloc(images * sizeof *each);
     const bool whole = out->is && out->right && (out->confusion || !confused) && out->said && out->share && p && each;
-    dg_err e = whole ? dg_job_test(job, records, n, p, each, NULL)
+    dg_err e = whole ? test(job, r, first, n, classes, p, each)
                      : dg_fail(DG_DEVICE, "out of memory for a test of %d images", n);
     if (!e) count(out, label, p, each);
     else dg_evaluation_free(out);
@@ -124,15 +139,21 @@ static dg_err draw_worst(const dg_evaluation *v, const dg_dataset *d, uint64_t e
     int worst[WORST];
     const int32_t *label = d->label + d->train;
     const int n = find_worst(v, label, worst);
-    const size_t image = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
+    const dg_images images = dg_dataset_images(d);
     dg_mistake m[WORST];
     char title[160];
-    for (int i = 0; i < n; i++)
-        m[i] = (dg_mistake){d->pixels + (size_t)(d->train + worst[i]) * image, d->class_name[label[worst[i]]],
-                            d->class_name[v->said[worst[i]]], v->share[worst[i]]};
+    uint8_t *pixels = malloc((size_t)n * images.bytes + 1);
+    dg_err e = pixels ? DG_OK : dg_fail(DG_DEVICE, "worst.png: out of memory");
+    for (int i = 0; i < n && !e; i++) {
+        uint8_t *of = pixels + (size_t)i * images.bytes;
+        e = dg_images_read(&images, d->train + worst[i], of);
+        m[i] = (dg_mistake){of, d->class_name[label[worst[i]]], d->class_name[v->said[worst[i]]], v->share[worst[i]]};
+    }
     snprintf(title, sizeof title, "Most confident mistakes after epoch %llu: class, prediction",
              (unsigned long long)epoch);
-    return dg_mistakes_draw(m, n, d->size, d->channels, title, out);
+    if (!e) e = dg_mistakes_draw(m, n, d->size, d->channels, title, out);
+    free(pixels);
+    return e;
 }
 
 dg_err dg_evaluation_write(const dg_evaluation *v, const dg_dataset *d, const dg_rundir *dir, uint64_t epoch)

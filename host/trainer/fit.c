@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "core/base/limits.h"
+#include "core/group/group.h"
 #include "host/checkpoint/checkpoint.h"
 #include "host/net/shards.h"
 #include "host/trainer/fit.h"
@@ -10,16 +11,24 @@ static const size_t WINDOW_BYTES = (size_t)32 << 20;
 
 static size_t fixed_bytes(const dg_job *job) { return job->arena.bytes + (size_t)job->o.rows * sizeof(int32_t); }
 
-static size_t images_bytes(const dg_job *job)
+static size_t window_bytes(const dg_job *job, int images)
 {
-    return (size_t)(job->o.window ? 2 * job->o.window : job->o.rows) * dg_job_record_bytes(job);
+    dg_loader_options loading = dg_job_loading(job, 0, 0);
+    loading.window = images;
+    return (size_t)dg_window_images(&loading) * dg_job_record_bytes(job);
 }
 
-/* Returns the bytes of a CPU run outside of its job: a copy for checkpoints, a tensor, and records with labels. */
+static size_t images_bytes(const dg_job *job)
+{
+    return job->o.window ? 2 * window_bytes(job, job->o.window) : (size_t)job->o.rows * dg_job_record_bytes(job);
+}
+
+/* Returns the bytes of a CPU run outside of its job: a copy for checkpoints, a tensor, and whitened images. */
 static size_t beside(const dg_job *job)
 {
     if (!job->o.run || !job->backend->threads) return 0;
-    const size_t records = dg_job_labelled(job) ? (size_t)job->o.rows * dg_job_record_bytes(job) : 0;
+    const bool ready = job->model.input == DG_INPUT_ZCA;
+    const size_t records = ready ? (size_t)job->o.rows * dg_job_record_bytes(job) : 0;
     size_t tensor = 0; /* tensors are copied through a buffer of the largest tensor's size */
     for (int i = 0; i < job->tensors; i++)
         if (dg_job_tensor_count(&job->tensor[i]) > tensor) tensor = dg_job_tensor_count(&job->tensor[i]);
@@ -34,6 +43,7 @@ dg_err dg_room_of(dg_backend *b, double most_mb, dg_room *out)
     if (e) return e;
     out->others = b->threads ? 0 : out->total / 16 < (size_t)256 << 20 ? out->total / 16 : (size_t)256 << 20;
     out->have = out->unused > out->others ? out->unused - out->others : 0;
+    if (b->threads && b->group) out->have /= (size_t)b->group->local_size; /* each process of the machine needs it */
     if (most_mb > 0 && most_mb * 1e6 < (double)out->have) out->have = (size_t)(most_mb * 1e6);
     return DG_OK;
 }
@@ -44,8 +54,7 @@ static bool fits(const dg_room *r, const dg_job *job) { return dg_fit_bytes(job)
 static int window_for(const dg_room *r, const dg_job *job)
 {
     const size_t fixed = fixed_bytes(job) + beside(job), left = fixed < r->have ? (r->have - fixed) / 2 : 0;
-    const size_t batches = (left < WINDOW_BYTES ? left : WINDOW_BYTES) /
-                           ((size_t)job->o.batch * dg_job_record_bytes(job));
+    const size_t batches = (left < WINDOW_BYTES ? left : WINDOW_BYTES) / window_bytes(job, job->o.batch);
     const int all = (job->o.rows + job->o.batch - 1) / job->o.batch;
     return job->o.batch * (batches < 1 ? 1 : batches > (size_t)all ? all : (int)batches);
 }

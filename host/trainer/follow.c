@@ -29,6 +29,23 @@ dg_err dg_lead_send(dg_group *g, dg_lead *lead)
     return dg_group_rank(g) && lead->code ? dg_fail((dg_err)lead->code, "%s", "") : DG_OK;
 }
 
+dg_err dg_group_share_path(dg_group *g, const char *own, char of[DG_TURN_BYTES])
+{
+    char mine[DG_TURN_BYTES] = {0}, (*all)[DG_TURN_BYTES] = calloc((size_t)g->size, sizeof *all);
+    snprintf(mine, sizeof mine, "%s", own);
+    *of = 0;
+    if (!all) {
+        dg_group_fail(g, DG_DEVICE);
+        return dg_fail(DG_DEVICE, "paths of %d processes: out of memory", g->size);
+    }
+    const dg_err e = dg_group_turn(g, mine, all);
+    int first = 0;
+    while (strcmp(g->host[first], g->host[g->rank]) != 0) first++;
+    snprintf(of, DG_TURN_BYTES, "%s", all[first]);
+    free(all);
+    return e;
+}
+
 /* Weights, gradients, moments, averages and buffers are the first tensors of the arena. */
 dg_err dg_group_weights(dg_job *job, dg_err e)
 {

@@ -22,6 +22,10 @@ typedef struct {
 /* Rank 0 sends *lead, the others receive it. Returns lead->code on followers, with an empty message. */
 dg_err dg_lead_send(dg_group *g, dg_lead *lead);
 
+/* Each process sends the path of its dataset's file, or "", of at most DG_TURN_BYTES - 1 bytes, and receives in `of`
+ * the path of the first process of its machine. */
+dg_err dg_group_share_path(dg_group *g, const char *own, char of[DG_TURN_BYTES]);
+
 /* Agree on e, the result of the set-up of each process. Then send the weights, moments, running statistics and averages
  * of rank 0 to the followers. Each process calls it. */
 dg_err dg_group_weights(dg_job *job, dg_err e);

@@ -8,23 +8,23 @@
 
 uint64_t dg_epoch_length(const dg_loader *f)
 {
-    return ((uint64_t)f->used + (uint64_t)f->batch - 1) / (uint64_t)f->batch;
+    return ((uint64_t)f->o.used + (uint64_t)f->o.batch - 1) / (uint64_t)f->o.batch;
 }
 
-static int place_of(const dg_loader *f, const dg_position *at) { return (int)at->batch * f->batch; }
+static int place_of(const dg_loader *f, const dg_position *at) { return (int)at->batch * f->o.batch; }
 
 static int batch_of(const dg_loader *f, const dg_position *at)
 {
-    const int left = f->used - place_of(f, at);
-    return left < f->batch ? left : f->batch;
+    const int left = f->o.used - place_of(f, at);
+    return left < f->o.batch ? left : f->o.batch;
 }
 
 static dg_err put_state(dg_job *job, const dg_loader *f, const dg_position *at, const double lr[DG_NETS_MAX])
 {
     const int place = place_of(f, at);
-    dg_step_state s = {.seed = f->seed, .step = at->step, .cursor = place};
+    dg_step_state s = {.seed = f->o.seed, .step = at->step, .cursor = place};
     memcpy(s.lr, lr, sizeof s.lr);
-    return dg_job_put_scheduled(job, &s, (double)dg_position_images(at, f->used, f->batch), batch_of(f, at));
+    return dg_job_put_scheduled(job, &s, (double)dg_position_images(at, f->o.used, f->o.batch), batch_of(f, at));
 }
 
 dg_err dg_epoch_begin(dg_job *job, dg_loader *f, const dg_position *at, const double lr[DG_NETS_MAX])
@@ -39,8 +39,8 @@ dg_err dg_epoch_steps(dg_job *job, dg_loader *f, dg_position *at, const double l
 {
     const int batch = batch_of(f, at);
     const int each = dg_is_scheduled(&job->o) ? 1 : n;
-    const bool put = dg_is_scheduled(&job->o) || (job->o.ema_half_life > 0 && batch < f->batch);
-    dg_err e = dg_loader_step(f, place_of(f, at));
+    const bool put = dg_is_scheduled(&job->o) || (job->o.ema_half_life > 0 && batch < f->o.batch);
+    dg_err e = dg_loader_step(f, place_of(f, at), n);
     for (int i = 0; i < n && !e; i += each) {
         if (put) e = put_state(job, f, at, lr);
         if (!e) e = dg_job_steps(job, batch, each);
@@ -59,24 +59,38 @@ dg_err dg_trainer_open(dg_trainer *t, dg_job *job, const dg_model *m, const dg_j
     return e ? e : dg_trainer_start(t, job, pixels, label, count, drop_last, seed);
 }
 
+static dg_err copy_labels(dg_trainer *t, const int32_t *label, int count)
+{
+    const int classes = dg_job_labels(t->job);
+    t->label = malloc((size_t)count * sizeof *t->label);
+    if (!t->label) return dg_fail(DG_DEVICE, "out of memory for %d labels", count);
+    for (int i = 0; i < count; i++) t->label[i] = label ? label[i] : i % classes;
+    return DG_OK;
+}
+
 dg_err dg_trainer_start(dg_trainer *t, dg_job *job, const uint8_t *pixels, const int32_t *label, int count,
                         bool drop_last, uint64_t seed)
 {
     const int batch = job->o.batch, used = dg_used_images(count, batch, dg_shards_of(&job->o), drop_last);
     dg_err e = DG_OK;
     t->job = job;
-    if (dg_job_labelled(job)) e = dg_job_records(job, pixels, label, count, &t->records);
-    if (e) return e;
-    const dg_records r = {t->records ? t->records : pixels, dg_job_record_bytes(job), count};
-    e = dg_loader_open(&t->feed, job->backend, r, batch, used, job->o.window, seed);
+    if (dg_job_labelled(job)) e = copy_labels(t, label, count);
+    const size_t image = (size_t)job->model.size * (size_t)job->model.size * (size_t)job->model.channels;
+    const dg_images images = dg_images_of(pixels, count, image);
+    const dg_loader_options o = dg_job_loading(job, used, seed);
+    dg_records r;
+    if (!e) e = dg_job_view(job, &images, t->label, &t->ready, &r);
+    if (!e) e = dg_loader_open(&t->feed, job->backend, &r, &o);
     return e ? e : dg_job_alloc(job, t->feed.data, t->feed.perm);
 }
 
 void dg_trainer_close(dg_trainer *t)
 {
     dg_loader_close(&t->feed);
-    free(t->records);
-    t->records = NULL;
+    free(t->ready);
+    free(t->label);
+    t->ready = NULL;
+    t->label = NULL;
 }
 
 static dg_err judge(dg_trainer *t, int k)
@@ -96,9 +110,11 @@ static dg_err judge(dg_trainer *t, int k)
 static int in_a_row(const dg_trainer *t, int n)
 {
     const dg_loader *f = &t->feed;
-    const uint64_t full = (uint64_t)(f->used / f->batch) - t->at.batch;
-    if (f->window || full < 1) return 1;
+    const uint64_t full = (uint64_t)(f->o.used / f->o.batch) - t->at.batch;
+    const int fed = dg_loader_steps(f, place_of(f, &t->at));
+    if (full < 1) return 1;
     if (n > DG_RING / 16) n = DG_RING / 16;
+    if (n > fed) n = fed;
     return full < (uint64_t)n ? (int)full : n;
 }
 

@@ -11,14 +11,15 @@ uint64_t dg_epoch_length(const dg_loader *f);
 
 dg_err dg_epoch_begin(dg_job *job, dg_loader *f, const dg_position *at, const double lr[DG_NETS_MAX]);
 
-/* Launch n steps of full batches, or the step of the short last batch, and advance `at`. If the dataset is streamed in
- * windows, n must be 1. `lr` has the learning rate of each network. */
+/* Launch n steps of full batches, or the step of the short last batch, and advance `at`. n is at most
+ * dg_loader_steps. `lr` has the learning rate of each network. */
 dg_err dg_epoch_steps(dg_job *job, dg_loader *f, dg_position *at, const double lr[DG_NETS_MAX], int n);
 
 /* Training without a run directory, for the library and `eval --two-sample`. Metrics are checked after each launch. */
 typedef struct {
     dg_job *job;
-    uint8_t *records; /* images with labels, or NULL if the caller's images are used */
+    uint8_t *ready; /* whitened images with labels, or NULL */
+    int32_t *label;
     dg_loader feed;
     dg_position at;
     bool begun;

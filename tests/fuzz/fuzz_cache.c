@@ -1,4 +1,5 @@
-/* libFuzzer: the cache of decoded images. Writing and reading must not change a cache that is accepted. */
+/* libFuzzer: the cache of decoded images. Writing and reading must not change a cache that is accepted. An input is the
+ * header without its unused bytes, followed by images and lists. */
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -8,28 +9,46 @@
 
 #include "host/data/dataset_internal.h"
 
-/* The header of a cache file, as in host/data/dataset_cache.c. */
+/* The used part of the header of a cache file, as in host/data/dataset_cache.c. */
 typedef struct {
     char magic[16];
     uint32_t order, crc;
     uint64_t key, lists, fingerprint;
     int32_t count, size, channels, skips;
     uint64_t files;
-    int64_t made;
+    int64_t made, slots;
 } head;
 
-static dg_cache_found read_cache(const char *path, const head *h, dg_dataset *d)
+enum {
+    HEADER = 4096,
+    ARRAYS = 26 /* bytes of an image in the lists */,
+    SUMS_AT = 20 /* of their checksums, per image */
+};
+
+static uint8_t *whole_file(const uint8_t *data, size_t size, size_t *bytes)
 {
-    const dg_dataset_options o = {.size = h->size, .channels = h->channels, .threads = 1, .cache = path};
+    const size_t used = size < sizeof(head) ? size : sizeof(head);
+    *bytes = size < sizeof(head) ? size : HEADER + size - used;
+    uint8_t *file = calloc(*bytes + 1, 1);
+    if (!file) abort();
+    if (size) memcpy(file, data, used);
+    if (size > used) memcpy(file + HEADER, data + used, size - used);
+    return file;
+}
+
+static dg_cache_found read_cache(const char *path, const head *h, bool stays, dg_dataset *d)
+{
+    const dg_dataset_options o = {
+        .size = h->size, .channels = h->channels, .threads = 1, .cache = path, .may_stay = stays, .most_mb = 1e-7};
     *d = (dg_dataset){.size = o.size, .channels = o.channels};
-    return dg_cache_read(&o, (dg_cache_keys){h->files, h->key}, d);
+    return dg_cache_read(&o, &(dg_cache_keys){h->files, h->key}, d);
 }
 
 static void compare(const dg_dataset *a, const dg_dataset *b)
 {
     const size_t bytes = (size_t)a->count * (size_t)a->size * (size_t)a->size * (size_t)a->channels;
     FUZZ_HOLDS(a->count == b->count && a->skips == b->skips && a->fingerprint == b->fingerprint);
-    FUZZ_HOLDS(!memcmp(a->pixels, b->pixels, bytes));
+    FUZZ_HOLDS(!memcmp(a->pixels, b->pixels, bytes) && !memcmp(a->hash, b->hash, (size_t)a->count * sizeof *a->hash));
     for (int i = 0; i < a->count; i++)
         FUZZ_HOLDS(!strcmp(a->name[i], b->name[i]) && a->width[i] == b->width[i] && a->kind[i] == b->kind[i]);
     for (int i = 0; i < a->count; i++) FUZZ_HOLDS(*dg_kind_name((dg_kind)a->kind[i]));
@@ -44,9 +63,23 @@ static void write_again(const head *h, const dg_dataset *d)
     snprintf(path, sizeof path, "%s/cache", fuzz_folder());
     const dg_dataset_options o = {.size = d->size, .channels = d->channels, .threads = 1, .cache = path};
     dg_cache_write(&o, (dg_cache_keys){h->files, h->key}, d);
-    FUZZ_HOLDS(read_cache(path, h, &again) == DG_CACHE_TAKEN);
+    FUZZ_HOLDS(read_cache(path, h, false, &again) == DG_CACHE_TAKEN);
     compare(d, &again);
     dg_dataset_free(&again);
+}
+
+/* A file that is accepted as a whole is accepted if its images stay in it, and has the same images. */
+static void leave_in_file(const char *path, const head *h, const dg_dataset *d)
+{
+    dg_dataset stays;
+    uint8_t *one = malloc((size_t)h->size * (size_t)h->size * (size_t)h->channels);
+    FUZZ_HOLDS(read_cache(path, h, true, &stays) == DG_CACHE_TAKEN && stays.fingerprint == d->fingerprint);
+    const dg_images images = dg_dataset_images(&stays);
+    for (int i = 0; i < d->count && stays.file && one; i++)
+        FUZZ_HOLDS(!dg_images_read(&images, i, one) &&
+                   !memcmp(one, d->pixels + (size_t)i * images.bytes, images.bytes));
+    free(one);
+    dg_dataset_free(&stays);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -55,33 +88,56 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     dg_dataset d;
     if (size >= sizeof h) memcpy(&h, data, sizeof h);
     if (h.size < 1 || h.size > 512 || h.channels < 1 || h.channels > 4) h.size = 8, h.channels = 3;
-    const dg_cache_found found = read_cache(fuzz_file(0, data, size), &h, &d);
-    if (found == DG_CACHE_TAKEN) write_again(&h, &d);
-    else FUZZ_HOLDS(!d.pixels && !d.name && d.count == 0);
+    size_t bytes;
+    uint8_t *file = whole_file(data, size, &bytes);
+    const char *path = fuzz_file(0, file, bytes);
+    const dg_cache_found found = read_cache(path, &h, false, &d);
+    if (found == DG_CACHE_TAKEN) {
+        write_again(&h, &d);
+        leave_in_file(path, &h, &d);
+    } else {
+        FUZZ_HOLDS(!d.pixels && !d.file && !d.name && d.count == 0);
+    }
     dg_dataset_free(&d);
+    free(file);
     return 0;
 }
 
+/* Set slots, checksums and fingerprint to values that are accepted. */
 static void mend(uint8_t *data, size_t size)
 {
     head h;
     memcpy(&h, data, sizeof h);
-    memcpy(h.magic, "dcgan-cache-1\n\0", sizeof h.magic);
+    memcpy(h.magic, "dcgan-cache-2\n\0", sizeof h.magic);
     const uint64_t left = size - sizeof h, side = (uint64_t)(uint32_t)h.size;
-    uint64_t pixels = side < 4096 && h.channels > 0 && h.channels < 5 ? side * side * (uint64_t)h.channels : left + 1;
-    pixels = h.count > 0 && (uint64_t)h.count <= left ? pixels * (uint64_t)h.count : left + 1;
+    const uint64_t image = side < 4096 && h.channels > 0 && h.channels < 5 ? side * side * (uint64_t)h.channels : left;
     h.order = 0x01020304;
     h.crc = 0;
-    if (pixels > 0 && pixels <= left) {
-        const dg_dataset d = {.count = h.count,
-                              .size = h.size,
-                              .channels = h.channels,
-                              .pixels = data + size - (size_t)pixels};
-        h.lists = left - pixels;
+    if (h.count > 0 && image && (uint64_t)h.count <= left / (image + ARRAYS)) {
+        const size_t n = (size_t)h.count;
+        uint8_t *pixels = data + sizeof h, *lists = pixels + n * image;
+        h.slots = h.count;
+        h.lists = left - n * image;
+        for (size_t i = 0; i < n; i++) {
+            const uint64_t hash = dg_hash(DG_HASH, pixels + i * image, image);
+            const int32_t slot = (int32_t)i;
+            const uint32_t sum = (uint32_t)crc32(0, pixels + i * image, (uInt)image);
+            memcpy(lists + 8 * i, &hash, sizeof hash);
+            memcpy(lists + 16 * n + 4 * i, &slot, sizeof slot);
+            memcpy(lists + SUMS_AT * n + 4 * i, &sum, sizeof sum);
+        }
+        uint64_t *all = malloc(n * sizeof *all);
+        if (!all) abort();
+        memcpy(all, lists, n * sizeof *all);
+        const dg_dataset d = {.count = h.count, .size = h.size, .channels = h.channels, .hash = all};
         h.fingerprint = dg_dataset_fingerprint(&d, 1);
+        free(all);
     }
-    uLong crc = crc32(0, (const Bytef *)&h, sizeof h);
-    if (h.lists <= left) h.crc = (uint32_t)crc32(crc, data + sizeof h, (uInt)h.lists);
+    uint8_t first[HEADER] = {0};
+    memcpy(first, &h, sizeof h);
+    uLong crc = crc32(0, first, sizeof first);
+    const uint64_t lists_at = left - (h.lists <= left ? h.lists : 0);
+    if (h.lists <= left) h.crc = (uint32_t)crc32(crc, data + sizeof h + lists_at, (uInt)h.lists);
     memcpy(data, &h, sizeof h);
 }
 
@@ -91,8 +147,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
     const unsigned how = fuzz_random(&random, 4);
     if (size <= sizeof(head) || how == 0) size = LLVMFuzzerMutate(data, size, most);
     else if (how == 1) size = fuzz_mutate_part(data, size, sizeof(head), size - sizeof(head), most);
-    /* bytes 40 to 79: counts and sizes */
-    else if (how == 2) (void)fuzz_mutate_part(data, sizeof(head), 40, 40, sizeof(head));
+    /* bytes 40 to 87: counts and sizes */
+    else if (how == 2) (void)fuzz_mutate_part(data, sizeof(head), 40, 48, sizeof(head));
     else size = fuzz_mutate_part(data, size, 40, size - 40, most);
     if (size > sizeof(head) && fuzz_random(&random, 16)) mend(data, size);
     return size;

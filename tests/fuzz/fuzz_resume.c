@@ -55,9 +55,10 @@ static void nearest(const dg_rundir *r)
     uint64_t *epoch = NULL;
     int n;
     uint8_t pixels[IMAGES * SIZE * SIZE * 3] = {9, 8, 7};
+    const dg_images images = dg_images_of(pixels, IMAGES, sizeof pixels / IMAGES);
     const dg_directory at = dg_rundir_at(r);
     if (good(dg_grid_epochs(dg_list_directory(r->fd), r->path, &epoch, &n)) && n)
-        (void)good(dg_nearest_write(&at, r->path, epoch[n - 1], pixels, IMAGES, SIZE, 3));
+        (void)good(dg_nearest_write(&at, r->path, epoch[n - 1], &images, SIZE, 3));
     free(epoch);
 }
 

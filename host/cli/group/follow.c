@@ -18,10 +18,10 @@ typedef struct {
     dg_dataset data;
     dg_job job;
     dg_loader feed;
-    uint8_t *records;
 } follower;
 
-static dg_err load_images(follower *f, const dg_options *o, const dg_lead *lead)
+/* shared: path of the images that the first process of this machine has decoded, or "". */
+static dg_err load_images(follower *f, const dg_options *o, const dg_lead *lead, const char *shared)
 {
     dg_dataset_options d = dg_all_images(o, o->data, f->model.size, f->model.channels);
     d.labelled = d.fixed_shape = dg_recipe_find(&f->model)->labels;
@@ -29,6 +29,9 @@ static dg_err load_images(follower *f, const dg_options *o, const dg_lead *lead)
     d.test = o->test;
     d.seed = lead->seed;
     d.cache = o->cache;
+    d.may_stay = true;
+    d.share = o->group->local_rank == 0 && o->group->local_size > 1;
+    d.shared = *shared ? shared : NULL;
     d.stop = &dg_stop_signal;
     const dg_err e = dg_dataset_load(&d, &f->data);
     if (e || (f->data.train == lead->images && f->data.fingerprint == lead->fingerprint)) return e;
@@ -61,10 +64,14 @@ static dg_err open_device(follower *f, const dg_options *o, const dg_lead *lead)
 static dg_err build(follower *f, const dg_options *o, const dg_lead *lead)
 {
     dg_err e = dg_job_build(&f->job, &f->model, &lead->job, f->backend);
-    if (!e && lead->labelled) e = dg_job_records(&f->job, f->data.pixels, f->data.label, f->data.count, &f->records);
+    const dg_images images = dg_dataset_images(&f->data);
+    dg_records records;
+    uint8_t *none; /* rank 0 refuses input = zca */
+    if (!e) e = dg_job_view(&f->job, &images, f->data.label, &none, &records);
     if (e) return e;
-    const dg_records records = {f->records ? f->records : f->data.pixels, dg_job_record_bytes(&f->job), lead->images};
-    e = dg_loader_open(&f->feed, f->backend, records, lead->job.batch, lead->used, lead->job.window, lead->seed);
+    const dg_loader_options loading = dg_job_loading(&f->job, lead->used, lead->seed);
+    records.count = lead->images;
+    e = dg_loader_open(&f->feed, f->backend, &records, &loading);
     if (!e) e = dg_job_alloc(&f->job, f->feed.data, f->feed.perm);
     return e ? e : dg_job_init(&f->job, o->seed); /* sets moments; rank 0 sends all values */
 }
@@ -90,12 +97,18 @@ static dg_err compare_options(const dg_options *o, const char *of_rank_0)
     return e;
 }
 
+/* The first process of each machine decodes the images. The others wait for it and read its file. */
 static dg_err set_up(follower *f, const dg_options *o, const dg_lead *lead)
 {
+    const bool first = o->group->local_rank == 0;
+    char own[DG_TURN_BYTES] = "", shared[DG_TURN_BYTES];
     dg_err e = compare_options(o, lead->options);
     if (!e) e = dg_model_parse(lead->model, "the model of rank 0", &f->model);
     if (!e) e = open_device(f, o, lead);
-    if (!e) e = load_images(f, o, lead);
+    if (!e && first) e = load_images(f, o, lead, "");
+    const dg_err turn = dg_group_share_path(o->group, dg_dataset_shared_path(&f->data, own, sizeof own), shared);
+    if (turn) return turn;
+    if (!e && !first) e = load_images(f, o, lead, shared);
     return e ? e : build(f, o, lead);
 }
 
@@ -121,7 +134,6 @@ int dg_cmd_follow(const dg_options *o)
     const dg_err e = follow(f, o);
     dg_job_free(&f->job);
     dg_loader_close(&f->feed);
-    free(f->records);
     if (f->backend) f->backend->close(f->backend);
     dg_dataset_free(&f->data);
     free(f);

@@ -46,6 +46,8 @@ dg_err dg_lead_begin(dg_training *r, const dg_model *model)
     dg_group_pause_limit(g, true);
     dg_err e = dg_lead_send(g, all);
     r->leads = r->led = true;
+    char shared[DG_TURN_BYTES], of[DG_TURN_BYTES];
+    if (!e) e = dg_group_share_path(g, dg_dataset_shared_path(&r->data, shared, sizeof shared), of);
     if (!e) e = dg_group_agree(g, DG_OK);
     if (e) r->leads = false;
     dg_group_pause_limit(g, false);

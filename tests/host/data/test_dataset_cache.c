@@ -14,17 +14,29 @@ static dg_dataset_options small(void)
     return o;
 }
 
-static int same(const dg_dataset *a, const dg_dataset *b)
+static int same_images(const dg_dataset *a, const dg_dataset *b)
 {
-    if (a->count != b->count || a->skips != b->skips || a->fingerprint != b->fingerprint || a->size != b->size ||
-        a->channels != b->channels)
+    if (a->count != b->count || a->fingerprint != b->fingerprint || a->size != b->size || a->channels != b->channels)
         return 0;
     size_t image = (size_t)a->size * (size_t)a->size * (size_t)a->channels;
-    int equal = !memcmp(a->pixels, b->pixels, (size_t)a->count * image);
+    const dg_images of[] = {dg_dataset_images(a), dg_dataset_images(b)};
+    uint8_t *pixels[] = {malloc(image + 1), malloc(image + 1)};
+    int equal = 1;
+    for (int i = 0; i < a->count; i++)
+        equal &= !dg_images_read(&of[0], i, pixels[0]) && !dg_images_read(&of[1], i, pixels[1]) &&
+                 !memcmp(pixels[0], pixels[1], image) && a->hash[i] == b->hash[i];
+    free(pixels[0]);
+    free(pixels[1]);
     for (int i = 0; i < a->count; i++)
         equal &= !strcmp(a->name[i], b->name[i]) && a->width[i] == b->width[i] && a->height[i] == b->height[i] &&
                  a->kind[i] == b->kind[i] && a->did[i] == b->did[i];
-    for (int i = 0; i < a->skips; i++)
+    return equal;
+}
+
+static int same(const dg_dataset *a, const dg_dataset *b)
+{
+    int equal = same_images(a, b) && a->skips == b->skips;
+    for (int i = 0; equal && i < a->skips; i++)
         equal &= !strcmp(a->skip[i].name, b->skip[i].name) && !strcmp(a->skip[i].reason, b->skip[i].reason) &&
                  a->skip[i].bad == b->skip[i].bad;
     return equal;
@@ -60,7 +72,7 @@ static void keyed(void)
 {
     dg_dataset_options o = small();
     renew_truth(o);
-    DG_CHECK(truth.count == 12 && truth.skips == 2 && truth.did[11] == 1u << DG_DID_HALVE);
+    DG_CHECK(truth.count == 12 && truth.skips == 2 && (truth.did[11] & ~DG_GREY) == 1u << DG_DID_HALVE);
     DG_CHECK(load(&o, 0) && load(&o, 1) && load(&o, 1));
     o.threads = 1;
     DG_CHECK(load(&o, 1));
@@ -115,6 +127,11 @@ static void keyed(void)
     unlink(o.cache);
 }
 
+enum { HEADER = 4096, USED = 88 };
+
+/* Most bytes of the header are unused and are tried in steps. */
+static size_t next(size_t at) { return at < USED || at + 61 >= HEADER ? at + 1 : at + 61; }
+
 static void damaged(void)
 {
     dg_dataset_options o = small();
@@ -122,16 +139,16 @@ static void damaged(void)
     renew_truth(o);
     DG_CHECK(load(&o, 0));
     blob whole;
-    DG_CHECK(!blob_load(&whole, o.cache) && whole.bytes > 120 && whole.bytes < 500);
+    DG_CHECK(!blob_load(&whole, o.cache) && whole.bytes > HEADER + 120 && whole.bytes < HEADER + 500);
     int wrong = 0;
     fflush(stderr);
     int screen = dup(2), null = open("/dev/null", O_WRONLY);
     dup2(null, 2);
-    for (size_t n = 0; n < whole.bytes; n++) {
+    for (size_t n = 0; n < whole.bytes; n = next(n)) {
         blob cut = {whole.data, n, n};
         wrong += blob_save(&cut, o.cache) || !load(&o, 0);
     }
-    for (size_t i = 0; i < whole.bytes; i++) {
+    for (size_t i = 0; i < whole.bytes; i = next(i)) {
         whole.data[i] ^= (uint8_t)(1 << i % 8);
         /* the cache is rebuilt if its first 16 bytes are intact */
         wrong += blob_save(&whole, o.cache) || !load(&o, 0) || (i >= 16 && !load(&o, 1));
@@ -165,6 +182,75 @@ static void damaged(void)
     close(null);
 }
 
+/* Images that stay in a file are those of memory: in a temporary file, in a new cache, and in an existing cache. */
+static void stay(void)
+{
+    dg_dataset_options all[] = {small(), small(), small(), small()};
+    all[1].channels = 1;
+    all[2].limit = 7;
+    all[3].labelled = true;
+    all[3].test = "0.4"; /* images in another order */
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        dg_dataset_options o = all[i];
+        char path[64];
+        dg_dataset d, other;
+        unlink(cache);
+        renew_truth(o);
+        o.may_stay = true;
+        o.most_mb = 1e-6;
+        for (int turn = 0; turn < 3; turn++) {
+            o.cache = turn ? cache : NULL;
+            DG_WORKS(dg_dataset_load(&o, &d));
+            DG_CHECKF(same(&d, &truth) && !d.pixels && d.file && d.train == truth.train && d.cached == (turn == 2),
+                      "options %zu, turn %d", i, turn);
+            dg_dataset_free(&d);
+        }
+        /* another process reads the file of this one, in memory or not, without opening images */
+        o.share = true;
+        o.cache = NULL;
+        for (int stays = 0; stays < 2; stays++) {
+            o.most_mb = stays ? 1e-6 : 1;
+            DG_WORKS(dg_dataset_load(&o, &d));
+            DG_CHECK(same(&d, &truth) && (d.pixels == NULL) == stays && d.file);
+            dg_dataset_options o2 = all[i];
+            o2.shared = dg_dataset_shared_path(&d, path, sizeof path);
+            o2.cache = NULL;
+            o2.may_stay = !stays;
+            DG_WORKS(dg_dataset_load(&o2, &other));
+            DG_CHECK(same_images(&other, &truth) && (other.pixels != NULL) == stays && other.train == truth.train);
+            dg_dataset_free(&other);
+            dg_dataset_free(&d);
+        }
+    }
+}
+
+/* A cache in which an image is damaged is found when the image is read, and rebuilt if the images fit into memory. */
+static void damaged_image(void)
+{
+    dg_dataset_options o = small();
+    dg_dataset d;
+    renew_truth(o);
+    unlink(cache);
+    DG_CHECK(load(&o, 0));
+    const int fd = open(cache, O_RDWR);
+    DG_CHECK(pwrite(fd, "?", 1, HEADER + 5 * 48 + 7) == 1);
+    close(fd);
+    o.may_stay = true;
+    o.most_mb = 1e-6;
+    DG_WORKS(dg_dataset_load(&o, &d));
+    const dg_images images = dg_dataset_images(&d);
+    uint8_t one[48];
+    for (int i = 0; i < d.count; i++) {
+        const dg_err e = dg_images_read(&images, i, one);
+        if (i == 5) DG_REFUSED(e, DG_DATA, "06.png: wrong checksum; remove the file");
+        else DG_WORKS(e);
+    }
+    dg_dataset_free(&d);
+    DG_CHECK(load(
+        &(dg_dataset_options){.dir = o.dir, .size = 4, .channels = 3, .decode = o.decode, .threads = 2, .cache = cache},
+        0));
+}
+
 int main(void)
 {
     begin_at("cats");
@@ -174,6 +260,8 @@ int main(void)
     save("bad.png", (blob){0});
     save_text("note\n.txt", "text");
     keyed();
+    stay();
+    damaged_image();
     damaged();
     dg_dataset_free(&truth);
     end();

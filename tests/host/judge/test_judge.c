@@ -175,7 +175,8 @@ static void take(spoilt how, int first, dg_judged *out)
         if (how == NOISE || how == MORE_NOISE) add_noise(p, good, how == NOISE ? 35 : 60);
         if (how == HALVES) halves(p, good, i);
     }
-    DG_WORKS(dg_judged_take(&jury, pixels, drawn, how != REAL, first, out));
+    const dg_images images = dg_images_of(pixels, drawn, IMAGE);
+    DG_WORKS(dg_judged_take(&jury, &images, how != REAL, first, out));
 }
 
 enum { DISTANCE, LEFT, SURENESS, FRECHET, TOLD, MEASURES };

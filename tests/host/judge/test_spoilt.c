@@ -87,7 +87,8 @@ static double value(const char *name, const dg_judged *reals, const dg_judged *x
 
 static void judge(const uint8_t *pixels, dg_judged *reals, const dg_judged *held, dg_judged *out)
 {
-    DG_WORKS(dg_judged_take(&jury, pixels, COUNT, 1, 0, out));
+    const dg_images images = dg_images_of(pixels, COUNT, IMAGE);
+    DG_WORKS(dg_judged_take(&jury, &images, 1, 0, out));
     DG_WORKS(dg_judged_beside(&jury, reals, held, out));
 }
 
@@ -151,9 +152,10 @@ static void check_copies(const uint8_t *others, dg_judged *reals, const dg_judge
 static void check_set(const char *name, const uint8_t *pixels)
 {
     dg_judged reals = {0}, held = {0};
+    const dg_images images = dg_images_of(pixels, 2 * COUNT, IMAGE);
     printf("%s\n", name);
-    dg_err e = dg_judged_take(&jury, pixels, 2 * COUNT, 0, 0, &reals);
-    if (!e) e = dg_judged_take(&jury, pixels, 2 * COUNT, 0, COUNT, &held);
+    dg_err e = dg_judged_take(&jury, &images, 0, 0, &reals);
+    if (!e) e = dg_judged_take(&jury, &images, 0, COUNT, &held);
     if (!e) e = dg_judged_beside(&jury, &reals, &held, &held);
     if (DG_WORKS(e)) {
         check_spoilt(pixels + (size_t)2 * COUNT * IMAGE, &reals, &held);

@@ -134,33 +134,20 @@ static bool is_among(const char *name, const char *const *list)
 /* Checkpoints store the options with DG_OPT_RESULT. `other` lists every other option that config.ini keeps. */
 static void test_results(void)
 {
-    static const char *const other[] = {"data",
-                                        "model",
-                                        "init",
-                                        "epochs",
-                                        "steps",
-                                        "skip-unreadable",
-                                        "strict",
-                                        "cache",
-                                        "device",
-                                        "tuning",
-                                        "fuse",
-                                        "device-memory",
-                                        "threads",
-                                        "sample-every",
-                                        "checkpoint-every",
-                                        "keep",
-                                        "grid",
-                                        "no-curves",
-                                        "no-report",
-                                        "tensorboard",
-                                        "eval-every",
-                                        "inception",
-                                        "inception-resize",
-                                        "moments",
-                                        "stop-on-collapse",
-                                        "preset",
-                                        NULL};
+    static const char *const other[] = {"data",          "model",
+                                        "init",          "epochs",
+                                        "steps",         "skip-unreadable",
+                                        "strict",        "cache",
+                                        "device",        "tuning",
+                                        "fuse",          "image-memory",
+                                        "device-memory", "threads",
+                                        "sample-every",  "checkpoint-every",
+                                        "keep",          "grid",
+                                        "no-curves",     "no-report",
+                                        "tensorboard",   "eval-every",
+                                        "inception",     "inception-resize",
+                                        "moments",       "stop-on-collapse",
+                                        "preset",        NULL};
     char text[8192] = "[run]\nversion = x\n", want[8192] = "";
     for (const dg_option *t = dg_option_table; t->name; t++) {
         if (!(t->flags & DG_OPT_SAVED)) continue;

@@ -337,10 +337,11 @@ static void nearest_is_found(int size, int channels)
     }
     dg_rundir d = open_run(temp_text("nearest-%d-%d", size, channels));
     const dg_directory at = dg_rundir_at(&d);
+    const dg_images all = dg_images_of(pixels, IMAGES, image);
     dg_image im, is, want;
     DG_CHECK(dg_sheet(cells, CELLS, size, channels, ROWS, COLUMNS, &im) == DG_OK);
     DG_CHECK(dg_png_write(dg_rundir_file(&d, path, "epoch-0012.png"), &im, NULL, 0) == DG_OK);
-    DG_WORKS(dg_nearest_write(&at, d.path, 12, pixels, IMAGES, size, channels));
+    DG_WORKS(dg_nearest_write(&at, d.path, 12, &all, size, channels));
     /* two rows of eight samples, with the nearest training images below each row */
     uint8_t *sheet = calloc(32, image);
     for (size_t c = 0; c < CELLS; c++) {
@@ -357,14 +358,14 @@ static void nearest_is_found(int size, int channels)
     DG_CHECKF(!wrong, "%d x %d, %d channels: another sheet", size, size, channels);
     /* if the dataset has changed, nearest.png is not made */
     unlink(path);
-    DG_CHECK(dg_nearest_write(&at, d.path, 12, pixels, 2, size - 1, channels) == DG_OK);
+    DG_CHECK(dg_nearest_write(&at, d.path, 12, &all, size - 1, channels) == DG_OK);
     DG_CHECK(!dg_rundir_has(&d, "nearest.png"));
     /* nor if an image of another size has the name of the grid */
     const int other[][2] = {{2, 2}, {2, size + 4}, {size + 4, 2}, {size + 4, size + 5}, {size + 5, size + 4}};
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
         const dg_image odd = {other[i][0], other[i][1], channels, pixels};
         DG_CHECK(dg_png_write(dg_rundir_file(&d, path, "epoch-0012.png"), &odd, NULL, 0) == DG_OK);
-        DG_WORKS(dg_nearest_write(&at, d.path, 12, pixels, 2, size, channels));
+        DG_WORKS(dg_nearest_write(&at, d.path, 12, &all, size, channels));
         DG_CHECKF(!dg_rundir_has(&d, "nearest.png"), "%d x %d", odd.W, odd.H);
     }
     dg_image_free(&im);
