@@ -64,6 +64,21 @@ if with_mpi openmpi || with_mpi mpich; then
             left_nothing "4 processes $way"
         done
     }
+    # rank 1 on another machine, and processes without a file to share: they decode images themselves
+    # shellcheck disable=SC2016,SC2086 # for wrapper; words
+    {
+        printf '%s\n' '#!/bin/sh' '[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" != 1 ] || export LD_PRELOAD="$other"' \
+            'exec "$@"' > wrapper
+        chmod +x wrapper
+        other=$PRELOADS/other_host.so ends 0 'processes of two machines' $mpirun -n 2 ./wrapper "$program" $gan \
+            --shards 4 --threads 1 --out two
+        says note-group '2 machines'
+        same one/checkpoint.safetensors two/checkpoint.safetensors
+        rm -rf two
+        TMPDIR=$dir/nowhere ends 0 'processes without TMPDIR' env OMPI_MCA_orte_tmpdir_base="$dir" \
+            $mpirun -n 2 "$program" $gan --shards 4 --threads 1 --out two -q
+        same one/checkpoint.safetensors two/checkpoint.safetensors
+    }
     if command -v strace > /dev/null; then
         # shellcheck disable=SC2086 # words
         strace -f -qq -e trace=openat -o opened $mpirun -n 4 "$program" $gan --shards 4 --out counted -q \

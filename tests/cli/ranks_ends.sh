@@ -5,6 +5,7 @@
 . "$(dirname "$0")/kit"
 . "$(dirname "$0")/ranks_kit"
 moments=${1:-3}
+PRELOADS=${PRELOADS:-$root/build/tests/preload}
 with_mpi openmpi || with_mpi mpich || { skip 'no MPI: no mpirun, or no plugin'; finish; }
 cd "$dir" || exit 1
 exits 0 data --synthesize cats --count 37 --size 16 -q || finish
@@ -33,9 +34,10 @@ odd()
     ensure 'a refused run leaves no directory' test ! -e no
 }
 odd 'set -- "$@" --lr 0.5' 2 ranks-options 'lr = 0.5 here, lr = 0.0002 on rank 0'
-odd 'cd few' 3 ranks-image-count 'images here, 37 on rank 0'
-odd 'cd other-images' 3 ranks-images 'cats: not the images of rank 0'
-odd 'cd nothing' 3 '' 'cats: No such file or directory'
+there="export LD_PRELOAD=$PRELOADS/other_host.so" # on another machine, which decodes images itself
+odd "$there; cd few" 3 ranks-image-count 'images here, 37 on rank 0'
+odd "$there; cd other-images" 3 ranks-images 'cats: not the images of rank 0'
+odd "$there; cd nothing" 3 '' 'cats: No such file or directory'
 odd 'set -- "$@" --lrx 1' 2 option-near 'unknown option --lrx'
 ! grep -q avx2 /proc/cpuinfo || odd 'export DCGAN_ISA=base' 5 ranks-device 'set DCGAN_ISA to an instruction set'
 sed 's/dcgan \([0-9]\)[.]\([0-9]\)[.]\([0-9]\) (/dcgan \1.\2.\3 [/' "$program" > newer && chmod +x newer
