@@ -11,10 +11,12 @@
 #include "host/files/json.h"
 #include "host/measure/batch_time.h"
 #include "host/net/recipe.h"
+#include "host/run/length.h"
 #include "host/run/stop.h"
 
 typedef struct {
     const dg_options *o;
+    dg_options settled; /* with the length of schedule and average that a run would have */
     dg_batch_bench bench;
     dg_dataset data;
     double seconds;
@@ -162,7 +164,10 @@ static dg_err measure(job *j, const dg_model *model)
     dg_backend *b = NULL;
     dg_err e = dg_open_backend(j->o, &b);
     if (e) return e;
-    j->bench = (dg_batch_bench){.o = j->o,
+    j->settled = *j->o;
+    j->settled.batch = j->o->min_batch;
+    dg_settle_length(&j->settled, j->data.train);
+    j->bench = (dg_batch_bench){.o = &j->settled,
                                 .model = model,
                                 .backend = b,
                                 .data = &j->data,

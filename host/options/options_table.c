@@ -136,7 +136,7 @@ const dg_option dg_option_table[] = {
      "epsilon of Adam, Adagrad and Adadelta",
      "As in torch.optim, epsilon is added to the denominator of the weight update."},
     {"optimizer", 0, "NAME", DG_OPT_CHOICE, AT(job.optimizer), NO_RANGE, "adam", "adam|sgd|adagrad|adadelta", TRAINING,
-     T, RESULT | IF_SET | MODEL | FIXED, "optimizer",
+     T | N, RESULT | IF_SET | MODEL | FIXED, "optimizer",
      "The optimizers compute the same updates as those of torch.optim. --resume cannot change the optimizer of a run."},
     {"momentum", 0, "X", DG_OPT_REAL, AT(job.momentum), 0, 1, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL | BELOW,
      "momentum of SGD", "Used only with --optimizer sgd."},
@@ -176,21 +176,21 @@ const dg_option dg_option_table[] = {
     {"start-bias", 0, "X", DG_OPT_REAL, AT(job.start_bias), 0, 10, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL,
      "standard deviation of the biases with --start normal",
      "With --start normal and --start-bias 0, the initial value of all biases is 0."},
-    {"preset", 0, "NAME", DG_OPT_CHOICE, AT(preset), NO_RANGE, "none", "none|small|paper|steady", TRAINING, T,
+    {"preset", 0, "NAME", DG_OPT_CHOICE, AT(preset), NO_RANGE, "none", "none|small|paper|steady", TRAINING, T | N,
      ARGV | SAVED | IF_SET | COMMON, "recipe",
      "--preset steady sets loss, gradient penalties and schedules as in R3GAN, with spectral norm in the "
      "discriminator. --preset small sets --ema 0.995. --preset paper sets the recipe of the DCGAN paper and overrides "
      "the model and config files. Options on the command line override the values of a preset."},
-    {"loss", 0, "NAME", DG_OPT_CHOICE, AT(job.loss), NO_RANGE, "bce", &(DG_LOSSES(WORD))[1], TRAINING, T,
+    {"loss", 0, "NAME", DG_OPT_CHOICE, AT(job.loss), NO_RANGE, "bce", &(DG_LOSSES(WORD))[1], TRAINING, T | N,
      RESULT | IF_SET | MODEL | FIXED, "GAN loss",
      "bce: binary cross entropy. lsgan: least squares. hinge: hinge loss. ralsgan: relativistic average least squares. "
      "rpgan: relativistic pairs of a real image and a sample."},
-    {"r1", 0, "GAMMA", DG_OPT_REAL, AT(job.r1), 0, 1e6, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL | FIXED,
+    {"r1", 0, "GAMMA", DG_OPT_REAL, AT(job.r1), 0, 1e6, "0", NULL, TRAINING, T | N, RESULT | IF_SET | MODEL | FIXED,
      "weight of D's gradient penalty on real images; 0 = none",
      "--r1 adds GAMMA / 2 times the mean squared norm of D's gradient to the loss of D (Mescheder et al. 2018). A "
      "gradient penalty requires a D without batch norm: give --norm-d none or spectral. The columns r1 and r2 of the "
      "log have the mean squared gradient norms."},
-    {"r2", 0, "GAMMA", DG_OPT_REAL, AT(job.r2), 0, 1e6, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL | FIXED,
+    {"r2", 0, "GAMMA", DG_OPT_REAL, AT(job.r2), 0, 1e6, "0", NULL, TRAINING, T | N, RESULT | IF_SET | MODEL | FIXED,
      "weight of D's gradient penalty on samples; 0 = none",
      "The recipe of R3GAN (Huang et al. 2024) has --loss rpgan and equal values of --r1 and --r2."},
     {"r1-end", 0, "GAMMA", DG_OPT_REAL, AT(job.r1_end), 0, 1e6, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL,
@@ -199,20 +199,20 @@ const dg_option dg_option_table[] = {
     {"r2-end", 0, "GAMMA", DG_OPT_REAL, AT(job.r2_end), 0, 1e6, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL,
      "weight of R2 at the end of --schedule cosine; 0 = value of --r2",
      "In the recipe of R3GAN, the final weight of R2 is a tenth of --r2."},
-    {"ema", 0, "X", DG_OPT_REAL, AT(job.ema), 0, 1, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL | FIXED | BELOW,
+    {"ema", 0, "X", DG_OPT_REAL, AT(job.ema), 0, 1, "0", NULL, TRAINING, T | N, RESULT | IF_SET | MODEL | FIXED | BELOW,
      "decay of an exponential moving average of G's weights; 0 = none",
      "A usual value of --ema is 0.995. Grids and the commands generate, eval and export use the averaged weights."},
-    {"ema-half-life", 0, "IMAGES", DG_OPT_AUTO_REAL, AT(job.ema_half_life), 0, 1e9, "0", NULL, TRAINING, T,
+    {"ema-half-life", 0, "IMAGES", DG_OPT_AUTO_REAL, AT(job.ema_half_life), 0, 1e9, "0", NULL, TRAINING, T | N,
      RESULT | IF_SET | MODEL | FIXED, "half-life of the moving average of G's weights; 0 = none",
      "Give either --ema-half-life or --ema. The decay per training step is 0.5^(batch size / IMAGES). With --schedule "
      "cosine, the half-life of the moving average rises from 0 to IMAGES. With auto, IMAGES is 2.5% of the schedule "
      "length, or without --schedule cosine 2% of the images that the run will show."},
-    {"augment", 0, "LIST", DG_OPT_TEXT, AT(augment), NO_RANGE, NULL, NULL, TRAINING, T | D, RESULT | IF_SET | MODEL,
+    {"augment", 0, "LIST", DG_OPT_TEXT, AT(augment), NO_RANGE, NULL, NULL, TRAINING, T | D | N, RESULT | IF_SET | MODEL,
      "augmentations of the discriminator's inputs, or none",
      "LIST is a comma-separated list of color, translation and cutout, which are applied at random to real and "
      "generated images. With --augment none, dcgan ignores the augmentations of a model file. The command data uses "
      "--augment for --aug-preview."},
-    {"augment-p", 0, "X", DG_OPT_REAL, AT(job.augment_p), 0, 1, "1", NULL, TRAINING, T, RESULT | IF_SET | MODEL | ABOVE,
+    {"augment-p", 0, "X", DG_OPT_REAL, AT(job.augment_p), 0, 1, "1", NULL, TRAINING, T | N, RESULT | IF_SET | MODEL | ABOVE,
      "probability with which each augmentation of --augment applies",
      "With --schedule cosine, the probability of augmentations rises from 0 to X, because D memorises images only "
      "after many epochs."},

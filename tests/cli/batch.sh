@@ -32,6 +32,18 @@ shows 'leaves 3 steps per epoch' batch "$model" --data cats --drop-last --min-ba
 exits 0 batch "$model" --data cats --min-batch 16 --max-batch 16 --min-steps 4 -q
 prints '16: the fastest; larger sizes were not tried (--max-batch); '
 
+# the recipe of the run: gradient penalties need more memory
+one='batch --data cats --size 16 --min-batch 8 --max-batch 8 --min-steps 1 --seconds 0.01 --json -q'
+bytes() { sed -n 's/.*"memory_bytes":[^0-9]*\([0-9]*\),.*/\1/p' "$dir/.out" | head -n 1; }
+exits 0 $one --norm-d spectral
+plain=$(bytes)
+exits 0 $one --preset steady
+prints dcgan-16x3-spectral
+ensure "penalties need memory: $plain bytes without, $(bytes) with" [ "$(bytes)" -gt "$plain" ]
+exits 0 $one --norm-d none --loss rpgan --r1 1 --r2 1 --optimizer sgd --augment color --ema 0.9
+refuses 2 penalty-batch-norm $one --r1 1
+refuses 2 preset-for-gans batch "$root/scripts/recipes/classifier.cfg" --data cats --preset small
+
 # memory: the whole dataset, two windows, too little for the next size
 memory() { sed -n 's/.*"memory_bytes":[^0-9]*\([0-9]*\),.*/\1/p' "$dir/.out" | head -n 1; }
 exits 0 batch "$model" --data cats --max-batch 8 --json -q
