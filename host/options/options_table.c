@@ -473,7 +473,7 @@ const dg_option dg_option_table[] = {
      "With --no-graph, an error message names the op that failed. Without a CUDA graph, kernel launches are slower; "
      "the results have the same bits."},
     {"image-memory", 0, "MB", DG_OPT_REAL, AT(image_memory), 0, 1e9, "0", NULL, MACHINE, T | D, SAVED,
-     "limit of host memory for the images in MB; 0 = half of the free memory",
+     "limit of host memory for images in MB; 0 = half of what is free",
      "Images that need more memory stay in a file and are read during training: in the file of --cache, or in a "
      "temporary file in TMPDIR (default /var/tmp). The weights do not depend on it."},
     {"device-memory", 0, "MB", DG_OPT_REAL, AT(device_memory), 0, 1e9, "0", NULL, MACHINE, T | P | N, SAVED,
