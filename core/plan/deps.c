@@ -24,7 +24,7 @@ static int add_operand(const dg_plan *p, int i, int k, const dg_operand *o, dg_a
                          .from = from,
                          .to = to < r->bytes ? to : r->bytes,
                          .written = o->role != DG_IN,
-                         .metrics = o->element == DG_ALL_STEPS};
+                         .metrics = o->element == DG_ALL_STEPS && o->role & DG_OUT};
     int n = 0;
     if (out) out[n] = a;
     n++;

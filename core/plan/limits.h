@@ -11,7 +11,8 @@ typedef struct dg_check_operand {
     const char *name;
     dg_role role;
     const dg_row *row[2]; /* the operand's tensor in the reference plan and in the tested plan */
-    size_t bytes, count;  /* bytes of the tensor; number of compared values, 0 if all bytes must be equal */
+    size_t skip;          /* bytes of the tensor before the operand */
+    size_t bytes, count;  /* bytes of the operand; number of compared values, 0 if all bytes must be equal */
     void *before, *want, *got;
     void *weight;  /* the op's result for the absolute values of its inputs, for weighed ops (op_info.h) */
     double *limit; /* for results: the allowed difference of each value */

@@ -52,6 +52,17 @@ const dg_row *dg_plan_row(const dg_plan *p, const dg_op *op, int operand)
     return row < 0 ? NULL : &p->arena->row[row];
 }
 
+const dg_row *dg_plan_writes_weights(const dg_plan *p, const dg_op *op)
+{
+    int n;
+    const dg_operand *list = dg_operands(op->kind, &n);
+    for (int k = 0; k < n; k++) {
+        const dg_row *r = list[k].role & DG_OUT ? dg_plan_row(p, op, k) : NULL;
+        if (r && r->kind == DG_PARAM) return r;
+    }
+    return NULL;
+}
+
 dg_err dg_plan_bind(dg_plan *p)
 {
     for (int i = 0; i < p->ops; i++) {

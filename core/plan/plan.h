@@ -57,14 +57,22 @@ typedef struct {
 } dg_arena;
 
 /* Consecutive ops that a backend launches together. dg_fuse_plan (fused.h) divides a plan into launches. */
-typedef enum { DG_LAUNCH_OP, DG_LAUNCH_CONV, DG_LAUNCH_HEAD, DG_LAUNCH_UPDATE } dg_launch_kind;
+typedef enum {
+    DG_LAUNCH_OP,
+    DG_LAUNCH_CONV,
+    DG_LAUNCH_HEAD,
+    DG_LAUNCH_UPDATE,   /* the weight gradients of a network, and Adam */
+    DG_LAUNCH_GRADIENTS /* the weight gradients of a network for one shard (host/net/shards.h) */
+} dg_launch_kind;
+static inline bool dg_has_gradients(dg_launch_kind k) { return k == DG_LAUNCH_UPDATE || k == DG_LAUNCH_GRADIENTS; }
 typedef struct {
     dg_launch_kind kind;
     int first, count;
-    int main; /* number of the op that names the launch: the convolution, or Adam in an update */
+    int main; /* number of the op that names the launch: the convolution, Adam in an update, or the last weight gradient
+               */
     int row;
     int counter;
-    bool warpgroups; /* DG_LAUNCH_UPDATE: products of bf16 operands use Hopper's wgmma */
+    bool warpgroups; /* dg_has_gradients: products of bf16 operands use Hopper's wgmma */
 } dg_launch;
 
 typedef struct dg_plan {
@@ -111,6 +119,9 @@ dg_err dg_plan_bind(dg_plan *p);
 void dg_plan_free(dg_plan *p);
 
 const dg_row *dg_plan_row(const dg_plan *p, const dg_op *op, int operand);
+
+/* Returns the first tensor of the weights that the op writes, or NULL. */
+const dg_row *dg_plan_writes_weights(const dg_plan *p, const dg_op *op);
 
 /* Returns the bytes that one run of the op reads and writes, without scratch. */
 double dg_op_bytes(const dg_plan *p, const dg_op *op);

@@ -25,11 +25,12 @@ bool dg_factors_written(const dg_plan *p, int row)
 }
 
 /* A fused update has two kernels and one kernel per operand that must be rounded. The first of the two computes partial
- * sums of all weight gradients. The second adds the partial sums and runs Adam. */
+ * sums of all weight gradients. The second adds the partial sums and runs Adam. A launch of gradients without partial
+ * sums, which are in the launch's row, has no second kernel. */
 int dg_launch_kernels(const dg_plan *p, const dg_launch *l)
 {
-    int kernels = l->kind == DG_LAUNCH_UPDATE ? 2 : 1;
-    for (int i = l->first; i < l->first + l->count && l->kind == DG_LAUNCH_UPDATE; i++)
+    int kernels = l->kind == DG_LAUNCH_UPDATE || (l->kind == DG_LAUNCH_GRADIENTS && l->row >= 0) ? 2 : 1;
+    for (int i = l->first; i < l->first + l->count && dg_has_gradients(l->kind); i++)
         for (int k = 0; k < DG_MAX_OPERANDS; k++) {
             const int factors = p->op[i].operand[k].factors;
             kernels += factors && !dg_factors_written(p, factors);

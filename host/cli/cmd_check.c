@@ -45,6 +45,7 @@ static dg_err get_images(const dg_options *o, const dg_model *m, images *p)
     if (e) return e;
     const int rest = p->set.count % o->batch;
     p->last_batch = rest ? rest : o->batch - 1;
+    p->last_batch -= p->last_batch % dg_shards_of(&o->job);
     p->perm = malloc((size_t)p->set.count * sizeof *p->perm);
     if (!p->perm) return dg_fail(DG_DEVICE, "out of memory for %d images", p->set.count);
     dg_permutation(p->perm, p->set.count, o->seed, 0);

@@ -34,13 +34,13 @@ size_t dg_check_bytes(const dg_op *op, int operand, const dg_row *r)
 static dg_err get(checker *c, int side, void *host, const dg_check_operand *o)
 {
     dg_backend *b = c->job[side]->backend;
-    return b->get(b, host, dg_check_memory(c->job[side], o->row[side]), o->bytes);
+    return b->get(b, host, (char *)dg_check_memory(c->job[side], o->row[side]) + o->skip, o->bytes);
 }
 
 static dg_err put(checker *c, int side, const dg_check_operand *o, const void *host)
 {
     dg_backend *b = c->job[side]->backend;
-    return b->put(b, dg_check_memory(c->job[side], o->row[side]), host, o->bytes);
+    return b->put(b, (char *)dg_check_memory(c->job[side], o->row[side]) + o->skip, host, o->bytes);
 }
 
 static dg_err run(checker *c, int side)
@@ -88,11 +88,17 @@ static dg_err weigh(checker *c)
 static dg_err both(checker *c)
 {
     dg_err e = DG_OK;
+    const dg_operand *list = dg_operands(c->op[0]->kind, &c->operands);
     for (int k = 0; k < c->operands && !e; k++) {
         dg_check_operand *o = &c->operand[k];
         if (!o->row[0] || o->row[0]->kind == DG_OUTSIDE) continue;
         const dg_type type = o->row[0]->type;
         o->bytes = dg_check_bytes(c->op[0], k, o->row[0]);
+        if (list[k].element == DG_REAL && !list[k].anywhere) {
+            o->skip = (size_t)c->op[0]->operand[k].offset * dg_type_bytes(type);
+            o->bytes = o->role == DG_IN ? o->bytes - o->skip
+                                        : (size_t)dg_operand_count(c->op[0], k) * dg_type_bytes(type);
+        }
         o->count = type == DG_F32 || type == DG_F64 ? o->bytes / dg_type_bytes(type) : 0;
         o->before = malloc(o->bytes);
         o->want = malloc(o->bytes);
@@ -130,12 +136,13 @@ static dg_err compare(const checker *c, const dg_check_operand *o, double *worst
             continue;
         }
         const dg_shape s = o->row[0]->shape;
-        const size_t C = (size_t)s.C, W = (size_t)s.W, H = (size_t)s.H;
+        const size_t C = (size_t)s.C, W = (size_t)s.W, H = (size_t)s.H,
+                     at = i + o->skip / dg_type_bytes(o->row[0]->type);
         return dg_fail(
             DG_FAILED,
             "%s (%s, %s): %s[%zu,%zu,%zu,%zu] of %dx%dx%dx%d is %.9g on %s and %.9g on %s: difference %.3g, limit %.3g",
-            op->name, dg_op_kind_name(op->kind), op->tune.variant->name, o->name, i / C / W / H, i / C / W % H,
-            i / C % W, i % C, s.N, s.H, s.W, s.C, want, name[0], got, name[1], off, o->limit[i]);
+            op->name, dg_op_kind_name(op->kind), op->tune.variant->name, o->name, at / C / W / H, at / C / W % H,
+            at / C % W, at % C, s.N, s.H, s.W, s.C, want, name[0], got, name[1], off, o->limit[i]);
     }
     return DG_OK;
 }

@@ -108,7 +108,7 @@ static void train_plan(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     for (int k = 0; k < shards; k++) {
         dg_shard_begin(b, k);
         shard(b, job, B / dg_shards_all(b));
-        dg_shard_collect(b, job, of_shard);
+        dg_shard_collect(b, job, 0, of_shard);
     }
     dg_shards_end_phase(b);
     dg_shards_update(b, job, 0, DG_CLASS_BAD);

@@ -175,14 +175,14 @@ static void step(dg_builder *b, dg_job *job, dg_plan_role role, shard *list, int
     for (int k = 0; k < shards; k++) {
         dg_shard_begin(b, k);
         shard_of_d(b, job, role, &list[k], B);
-        dg_shard_collect(b, job, of_d);
+        dg_shard_collect(b, job, DG_D, of_d);
     }
     dg_shards_end_phase(b);
     dg_shards_update(b, job, DG_D, DG_BAD_D); /* optimizer_d.step() */
     for (int k = 0; k < shards; k++) {
         dg_shard_begin(b, k);
         shard_of_g(b, job, &list[k], B);
-        dg_shard_collect(b, job, of_g);
+        dg_shard_collect(b, job, DG_G, of_g);
     }
     dg_shards_end_phase(b);
     dg_shards_update(b, job, DG_G, DG_BAD_G); /* optimizer_g.step() */

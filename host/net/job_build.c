@@ -64,10 +64,6 @@ dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o,
                     DG_MSG("fade-without-classes", "{class-fade}: for conditional GANs only, but model %s has "
                                                    "no classes; add {conditional}, or leave out {class-fade}"),
                     model->name);
-    if (!e && o->train && dg_shards_of(o) > 1 && b && (b->queues || b->fuse))
-        e = dg_fail(DG_USAGE,
-                    DG_MSG("shards-on-gpu", "{shards} %d: supported on CPUs only; give {device} cpu, or {shards} 1"),
-                    o->shards);
     if (!e && dg_is_penalised(o)) e = with_penalty(job);
     if (e) {
         dg_job_free(job);

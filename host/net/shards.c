@@ -32,18 +32,21 @@ int dg_used_images(int images, int batch, int shards, bool drop_last)
 int dg_shards_own(const dg_builder *b) { return b->shards ? b->shards->own : 1; }
 int dg_shards_all(const dg_builder *b) { return b->shards ? b->shards->all : 1; }
 
+/* Each shard's values in the table begin at a multiple of 32 bytes, because kernels load four values at a time. */
+static int aligned(int values) { return (values + 7) / 8 * 8; }
+
 void dg_shards_begin_plan(dg_builder *b, const int groups[DG_NETS_MAX])
 {
     dg_shards *s = b->shards;
     if (!s) return;
-    s->each = DG_METRICS_MAX;
+    s->each = aligned(DG_METRICS_MAX);
     for (int net = 0; net < b->model->nets; net++)
         for (int i = 0; i < b->model->net[net].layers; i++) {
             const dg_layer *l = &b->model->net[net].layer[i];
-            if (l->norm == DG_NORM_BATCH) s->each += 2 * groups[net] * l->filters;
+            if (l->norm == DG_NORM_BATCH) s->each += groups[net] * aligned(2 * l->filters);
         }
     s->table = dg_work_row(b, 0, (dg_shape){s->all, 1, 1, s->each}, "shards");
-    s->used = s->phase = DG_METRICS_MAX;
+    s->used = s->phase = aligned(DG_METRICS_MAX);
     s->runnings = 0;
     s->idle = 0;
 }
@@ -75,7 +78,7 @@ dg_view dg_shard_values(dg_builder *b, int count)
 {
     dg_shards *s = b->shards;
     const dg_view v = {s->table, (int64_t)(s->first + s->current) * s->each + s->used};
-    s->used += count;
+    s->used += aligned(count);
     return v;
 }
 

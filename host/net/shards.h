@@ -44,8 +44,9 @@ dg_view dg_shard_values(dg_builder *b, int count);
  * statistics. `a` has groups, C, count, eps and momentum. */
 void dg_shard_running(dg_builder *b, dg_shard_running_args a, dg_view mean, int running_mean, int running_var);
 
-/* Append an op that copies metrics of the current shard to the table. Bit i of `metrics` stands for metric i. */
-void dg_shard_collect(dg_builder *b, const dg_job *job, unsigned metrics);
+/* Append an op that copies metrics of the current shard to the table, after the gradients of network `net`. Bit i of
+ * `metrics` stands for metric i. */
+void dg_shard_collect(dg_builder *b, const dg_job *job, int net, unsigned metrics);
 
 /* Append the sum of the gradients over the shards and the update of network `net`. */
 void dg_shards_update(dg_builder *b, dg_job *job, int net, int bad);

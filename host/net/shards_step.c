@@ -40,19 +40,19 @@ void dg_shards_close(dg_shards *s)
     free(s);
 }
 
-static void collect(dg_builder *b, const dg_job *job, const char *name, unsigned taken, unsigned cleared)
+static void collect(dg_builder *b, const dg_job *job, const char *of, unsigned taken, unsigned cleared)
 {
     const dg_shards *s = b->shards;
-    dg_op *op = dg_plan_add(b->plan, DG_OP_shard_collect, "%s", name);
+    dg_op *op = dg_plan_add(b->plan, DG_OP_shard_collect, "%s.shard.metrics", of);
     op->u.shard_collect = (dg_shard_collect_args){.n = DG_METRICS_MAX, .taken = (int)taken, .cleared = (int)cleared};
     dg_bind(op, "x", (dg_view){s->table, (int64_t)(s->first + s->current) * s->each});
     dg_bind_row(op, "ring", job->row[DG_ROW_METRICS]);
     dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
 }
 
-void dg_shard_collect(dg_builder *b, const dg_job *job, unsigned metrics)
+void dg_shard_collect(dg_builder *b, const dg_job *job, int net, unsigned metrics)
 {
-    if (b->shards) collect(b, job, "shard.metrics", metrics, 0);
+    if (b->shards) collect(b, job, job->model.net[net].name, metrics, 0);
 }
 
 static void add_sum(dg_builder *b, const char *net, const char *what, dg_view g, int64_t n, int shards, double factor)
@@ -109,13 +109,16 @@ void dg_shards_end_plan(dg_builder *b, const dg_job *job, unsigned means, unsign
     for (int k = 0; k < s->own; k++) {
         dg_shard_begin(b, k);
         const unsigned taken = k ? 0 : counts & ~s->idle;
-        collect(b, job, "shard.counts", taken, counts & ~taken);
+        collect(b, job, "all", taken, counts & ~taken);
     }
     dg_shard_begin(b, 0);
     if (s->ranks > 1) add_message(b, DG_OP_shard_share, "all", (int64_t)s->own * s->each, s->table, -1);
     for (int i = 0; i < s->runnings; i++) {
         const dg_shard_statistics *r = &s->running[i];
-        dg_op *op = dg_plan_add(b->plan, DG_OP_shard_running, "%.24s.shards", b->arena->row[r->mean].name);
+        int earlier = 0;
+        for (int k = 0; k < i; k++) earlier += s->running[k].mean == r->mean;
+        dg_op *op = dg_plan_add(b->plan, DG_OP_shard_running, earlier ? "%.24s.shards.%d" : "%.24s.shards",
+                                b->arena->row[r->mean].name, earlier + 1);
         op->u.shard_running = r->a;
         dg_bind_row(op, "running_mean", r->mean);
         dg_bind_row(op, "running_var", r->var);

@@ -115,13 +115,12 @@ const dg_option dg_option_table[] = {
      "If the dataset has fewer images than one batch, the default batch size is reduced to 32, 16 and so on. With "
      "--batch auto, dcgan train first searches the fastest batch size, as dcgan batch does. Only dcgan train accepts "
      "--batch auto."},
-    {"shards", 0, "N", DG_OPT_AUTO, AT(job.shards), 1, DG_MAX_SHARDS, "auto", NULL, TRAINING, T | P,
+    {"shards", 0, "N", DG_OPT_AUTO, AT(job.shards), 1, DG_MAX_SHARDS, "auto", NULL, TRAINING, T | P | C,
      RESULT | IF_SET | MODEL, "parts of a batch with own batch statistics, a power of two",
      "The gradient of a batch is the mean of the gradients of its shards, added in a fixed order. Batch norm and the "
      "losses use the images of one shard, so the shards are like smaller batches whose gradients are accumulated. "
      "--batch must be a multiple of N. The last batch of an epoch leaves out up to N - 1 images. The processes of a "
-     "run share the shards; with --shards auto, N is the number of processes at the first start, at least 1. Shards "
-     "are supported on CPUs only."},
+     "run share the shards; with --shards auto, N is the number of processes at the first start, at least 1."},
     {"lr", 0, "X", DG_OPT_REAL, AT(lr), 0, 10, "0.0002", NULL, TRAINING, T, RESULT | MODEL | ABOVE, "learning rate",
      "For classifiers, the default learning rate is 0.001."},
     {"lr-d", 0, "X", DG_OPT_REAL, AT(lr_d), 0, 10, "0", NULL, TRAINING, T, RESULT | MODEL,

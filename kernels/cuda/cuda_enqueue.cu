@@ -4,10 +4,6 @@
 
 #include <stdio.h>
 
-extern "C" {
-#include "core/plan/optimizer.h"
-}
-
 static dg_err check_launches(gpu *c)
 {
     const dev_fault fault = dev_take_fault();
@@ -40,8 +36,9 @@ dg_err dg_gpu_enqueue(gpu *c, const dg_op *op, cudaStream_t stream)
 /* Renews the rounded copies (fused.h) of weights that an unfused op has written. */
 static dg_err round_behind(gpu *c, const dg_plan *p, const dg_op *op, cudaStream_t stream)
 {
-    if (!dg_is_update(op->kind)) return DG_OK;
-    const dg_rounded r = dg_rounded_of(p, dg_plan_row(p, op, dg_operand_index(op->kind, "p"))->net);
+    const dg_row *w = dg_plan_writes_weights(p, op);
+    if (!w) return DG_OK;
+    const dg_rounded r = dg_rounded_of(p, w->net);
     dev_op = op->name;
     dg_round_weights(&r, stream);
     const dg_err e = check_launches(c);

@@ -249,6 +249,7 @@ static __device__ __forceinline__ void dg_epilogue_write(const dg_epilogue &s, i
             s.mean[at] = mean;
             const float of_root = dg_quotient(squares, values) + (float)s.eps;
             s.rstd[at] = dg_quotient(1, dg_square_root(fmaxf(of_root, FLT_MIN)));
+            if (!s.running_mean) continue;
             s.running_mean[c + e] = (1 - momentum) * s.running_mean[c + e] + momentum * mean;
             s.running_var[c + e] = (1 - momentum) * s.running_var[c + e] +
                                    momentum * dg_quotient(squares, fmaxf(values - 1, 1));

@@ -1,7 +1,6 @@
 /* Builds the kernel arguments of a fused launch from its ops. */
 #include "core/tune/conv_tiles.h"
 #include "kernels/fused/fuse_launch.h"
-#include "core/plan/optimizer.h"
 #include "core/plan/precision.h"
 
 static float factor_of(const dg_norm_act_args *a) { return (float)dg_act_factor(a->act, a->slope); }
@@ -89,7 +88,7 @@ static unsigned *counters_of(const dg_plan *p, const dg_launch *l)
 static bool weights_stay(const dg_plan *p, const dg_launch *l)
 {
     for (int back = 1; back <= 2; back++)
-        if (l - p->launch < back || dg_is_update(p->op[l[-back].main].kind)) return false;
+        if (l - p->launch < back || dg_plan_writes_weights(p, &p->op[l[-back].main])) return false;
     return true;
 }
 
@@ -205,11 +204,22 @@ dg_fused_head dg_fused_head_of(const dg_plan *p, const dg_launch *l)
     return h;
 }
 
-/* Returns the offset, in floats, of op dw's result in the network's gradients. */
-static int64_t distance(const dg_plan *p, const dg_op *adam, const dg_op *dw)
+/* Returns the first gradient of the network, or of the launch if it has weight gradients only. */
+static const dg_row *first_gradient(const dg_plan *p, const dg_launch *l)
 {
-    const dg_row *first = dg_plan_row(p, adam, dg_operand_index(adam->kind, "g")),
-                 *row = dg_plan_row(p, dw, dg_operand_index(dw->kind, "w"));
+    const dg_op *main = &p->op[l->main];
+    if (l->kind == DG_LAUNCH_UPDATE) return dg_plan_row(p, main, dg_operand_index(main->kind, "g"));
+    const int w = dg_operand_index(DG_OP_conv_dw, "w");
+    const dg_row *first = dg_plan_row(p, main, w);
+    for (int i = l->first; i < l->first + l->count; i++)
+        if (dg_plan_row(p, &p->op[i], w)->offset < first->offset) first = dg_plan_row(p, &p->op[i], w);
+    return first;
+}
+
+/* Returns the offset of op dw's result in floats. */
+static int64_t distance(const dg_plan *p, const dg_row *first, const dg_op *dw)
+{
+    const dg_row *row = dg_plan_row(p, dw, dg_operand_index(dw->kind, "w"));
     return ((int64_t)row->offset - (int64_t)first->offset) / (int64_t)sizeof(float);
 }
 
@@ -224,8 +234,10 @@ dg_fused_family dg_update_family(const dg_launch *l, const dg_op *op)
 
 dg_fused_update dg_fused_update_of(const dg_plan *p, const dg_launch *l)
 {
-    const dg_op *adam = &p->op[l->main];
-    dg_fused_update u = {.adam = adam->u.adam};
+    const dg_op *main = &p->op[l->main];
+    const dg_row *first = first_gradient(p, l);
+    dg_fused_update u = {.jobs = 0};
+    if (l->kind == DG_LAUNCH_UPDATE) u.adam = main->u.adam;
     for (int i = l->first; i < l->first + l->count; i++) {
         const dg_op *op = &p->op[i];
         if (op->kind == DG_OP_advance) u.advance = op->u.advance;
@@ -237,10 +249,11 @@ dg_fused_update dg_fused_update_of(const dg_plan *p, const dg_launch *l)
                                             .there = {factors_are_there(p, op, "x"), factors_are_there(p, op, "y")},
                                             .tune = op->tune,
                                             .kind = dg_update_family(l, op),
-                                            .offset = distance(p, adam, op)};
+                                            .offset = distance(p, first, op)};
     }
     if (u.jobs <= DG_UPDATE_JOBS) dg_fused_update_split(&u);
-    u.rounded = dg_rounded_of(p, dg_plan_row(p, adam, dg_operand_index(adam->kind, "p"))->net);
+    if (l->kind == DG_LAUNCH_UPDATE)
+        u.rounded = dg_rounded_of(p, dg_plan_row(p, main, dg_operand_index(main->kind, "p"))->net);
     u.scratch = scratch_of(p, l);
     u.counters = counters_of(p, l);
     return u;

@@ -1,6 +1,7 @@
 /* Groups the ops of a plan into launches. Each convolution is fused with its prologue and epilogue. The last layer of
- * D is fused with its loss. Adam is fused with the weight gradients of its network. Tensors that all their consumers
- * can recompute are not stored. If a kernel refuses a fused launch, the ops of this launch are launched separately,
+ * D is fused with its loss. Adam is fused with the weight gradients of its network. If a batch has several shards, the
+ * weight gradients of each shard are a launch, and Adam is another one. Tensors that all their consumers can recompute
+ * are not stored. If a kernel refuses a fused launch, the ops of this launch are launched separately,
  * and the grouping is repeated. Launches are ordered by their main ops. */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,8 @@ typedef struct {
     int members, losses;
     int place;
     bool refused;
-    bool made; /* the result (of norm_act or norm_act_dx) is not stored, because its consumers recompute it */
+    bool gradients; /* this op is the main op of a launch of weight gradients */
+    bool made;      /* the result (of norm_act or norm_act_dx) is not stored, because its consumers recompute it */
 } note;
 
 typedef struct {
@@ -56,6 +58,7 @@ static void alone(pass *f, int i)
 {
     f->note[i].launch = i;
     f->note[i].members = 1;
+    f->note[i].gradients = false;
     f->note[i].losses = is_loss(f, i);
 }
 
@@ -75,12 +78,22 @@ static bool reads(const pass *f, int i, const char *name, int writer)
     return k >= 0 && dg_deps_writer(&f->deps, i, k) == writer;
 }
 
+/* True if op shard_running computes running statistics from the tensor. */
+static bool is_of_shard(const pass *f, int row)
+{
+    const dg_deps *d = &f->deps;
+    for (int n = d->of_row[row]; n < d->of_row[row + 1]; n++)
+        if (f->p->op[d->access[d->by_row[n]].op].kind == DG_OP_shard_running) return true;
+    return false;
+}
+
 static bool is_epilogue(const pass *f, int i, int next)
 {
     const dg_op *conv = &f->p->op[i], *op = &f->p->op[next];
     const int row = row_of(conv, result(conv));
     switch (op->kind) {
-    case DG_OP_norm_stats: return row_of(op, "x") == row && row_of(op, "running_mean") >= 0;
+    case DG_OP_norm_stats:
+        return row_of(op, "x") == row && (row_of(op, "running_mean") >= 0 || is_of_shard(f, row_of(op, "mean")));
     case DG_OP_act: return dg_acts[op->u.act.act].fused && row_of(op, "x") == row && row_of(op, "y") == row;
     case DG_OP_act_dx: return dg_acts[op->u.act.act].fused && row_of(op, "dy") == row && row_of(op, "dx") == row;
     case DG_OP_norm_act_dx: return row_of(op, "dy") == row && row_of(op, "dx") == row;
@@ -95,16 +108,14 @@ static void take_around(pass *f, int i)
     const int k = dg_operand_index(op->kind, dg_fuse_input(op)), writer = dg_deps_writer(&f->deps, i, k);
     if (i + 1 < p->ops && is_epilogue(f, i, i + 1)) join(f, i + 1, i);
     const dg_op *from = writer < 0 ? NULL : &p->op[writer];
-    if (from && (from->kind == DG_OP_norm_act || (from->kind == DG_OP_noise && !from->u.noise.first)) &&
-        f->note[writer].launch == writer)
+    if (from && (from->kind == DG_OP_norm_act || from->kind == DG_OP_noise) && f->note[writer].launch == writer)
         join(f, writer, i);
     const dg_deps *d = &f->deps;
     if (op->operand[k].offset) return;
     for (int n = d->of_row[op->operand[k].row]; d->access[d->by_row[n]].op < i; n++) {
         const int j = d->access[d->by_row[n]].op;
         const dg_gather_args *g = &p->op[j].u.gather;
-        if (p->op[j].kind == DG_OP_gather && dg_gather_is_signed(g) && !g->first && f->note[j].launch == j)
-            join(f, j, i);
+        if (p->op[j].kind == DG_OP_gather && dg_gather_is_signed(g) && f->note[j].launch == j) join(f, j, i);
     }
 }
 
@@ -127,17 +138,51 @@ static bool take_head(pass *f, int i)
     return true;
 }
 
+/* Returns the tensor of a weight gradient of network `net` that no launch has yet, or NULL. */
+static const dg_row *gradient_of(const pass *f, int i, int net)
+{
+    const dg_op *op = &f->p->op[i];
+    if (op->kind != DG_OP_conv_dw || f->note[i].launch != i) return NULL;
+    const dg_row *r = dg_plan_row(f->p, op, dg_operand_index(op->kind, "w"));
+    return r->kind == DG_GRAD && r->net == net ? r : NULL;
+}
+
+static bool is_summed(const pass *f, const dg_row *r)
+{
+    const dg_deps *d = &f->deps;
+    const int row = (int)(r - f->p->arena->row);
+    for (int n = d->of_row[row]; n < d->of_row[row + 1]; n++)
+        if (f->p->op[d->access[d->by_row[n]].op].kind == DG_OP_shard_sum) return true;
+    return false;
+}
+
 static void take_gradients(pass *f, int adam)
 {
     const dg_plan *p = f->p;
     const int net = p->op[adam].u.adam.net;
     if (!(f->what & DG_FUSE_update)) return;
     for (int i = 0; i < adam; i++) {
-        if (p->op[i].kind != DG_OP_conv_dw || f->note[i].launch != i) continue;
-        const dg_row *r = dg_plan_row(p, &p->op[i], dg_operand_index(p->op[i].kind, "w"));
-        if (r->kind == DG_GRAD && r->net == net) join(f, i, adam);
+        const dg_row *r = gradient_of(f, i, net);
+        if (r && !is_summed(f, r)) join(f, i, adam);
     }
     if (adam + 1 < p->ops && p->op[adam + 1].kind == DG_OP_advance) join(f, adam + 1, adam);
+}
+
+/* The weight gradients of each shard that op `sum` adds become a launch. */
+static void take_shards(pass *f, int sum)
+{
+    const dg_op *op = &f->p->op[sum];
+    const dg_row *first = dg_plan_row(f->p, op, dg_operand_index(op->kind, "g"));
+    int last[DG_MAX_SHARDS];
+    if (!(f->what & DG_FUSE_update) || first->kind != DG_GRAD) return;
+    for (int k = 0; k < op->u.shard_sum.shards; k++) last[k] = NONE;
+    for (int i = sum - 1; i >= 0; i--) {
+        const dg_row *r = gradient_of(f, i, first->net);
+        if (!r) continue;
+        int *const main = &last[(r->offset - first->offset) / ((size_t)op->u.shard_sum.n * sizeof(float))];
+        if (*main != NONE) join(f, i, *main);
+        else f->note[ *main = i].gradients = true;
+    }
 }
 
 static void take(pass *f)
@@ -146,6 +191,7 @@ static void take(pass *f)
     for (int i = 0; i < p->ops; i++) {
         if (f->note[i].launch != i) continue;
         if (p->op[i].kind == DG_OP_adam) take_gradients(f, i);
+        if (p->op[i].kind == DG_OP_shard_sum) take_shards(f, i);
         if (f->what & DG_FUSE_convs && is_conv(p, &p->op[i]) && !take_head(f, i)) take_around(f, i);
     }
 }
@@ -157,6 +203,7 @@ static dg_launch_kind kind_of(const pass *f, int main)
     if (f->note[main].refused) return DG_LAUNCH_OP;
     const int members = f->note[main].members;
     if (op->kind == DG_OP_adam) return members > 1 ? DG_LAUNCH_UPDATE : DG_LAUNCH_OP;
+    if (f->note[main].gradients) return DG_LAUNCH_GRADIENTS;
     if (!is_conv(p, op)) return DG_LAUNCH_OP;
     if (f->note[main].losses) return DG_LAUNCH_HEAD;
     /* a convolution with a split sum also uses a fused kernel, which adds the parts of the sum */
@@ -185,7 +232,7 @@ static bool all_make(const pass *f, int i)
         const dg_launch_kind kind = kind_of(f, f->note[a->op].launch);
         /* in a fused head, only the forward convolution can recompute its input */
         if (conv ? kind == DG_LAUNCH_OP || (kind == DG_LAUNCH_HEAD && (backward || f->note[a->op].launch != a->op))
-                 : reader->kind != DG_OP_conv_dw || kind != DG_LAUNCH_UPDATE)
+                 : reader->kind != DG_OP_conv_dw || !dg_has_gradients(kind))
             return false;
     }
     return true;
@@ -300,7 +347,7 @@ static void factor_rows(const pass *f, int i, const int *new_place)
     dg_plan *p = f->p;
     dg_op *dw = &p->op[new_place[i]];
     if (dw->kind != DG_OP_conv_dw || dw->tune.variant->fused != DG_FUSED_MMA ||
-        p->launch[f->note[f->note[i].launch].place].kind != DG_LAUNCH_UPDATE)
+        !dg_has_gradients(p->launch[f->note[f->note[i].launch].place].kind))
         return;
     for (const char *name = "x"; name; name = *name == 'x' ? "y" : NULL) {
         const int k = dg_operand_index(dw->kind, name);

@@ -44,7 +44,7 @@ typedef struct {
     bool rounded, rounded_y;           /* true if the results are bf16 (rounded), or if y or pre is bf16 (rounded_y) */
     const float *y;                    /* act_dx: the activation's output */
     float *mean, *rstd;                /* shape (groups, C): output of epilogue stats, input of norm_dx */
-    float *running_mean, *running_var; /* epilogue stats: shape (C), as in op norm_stats */
+    float *running_mean, *running_var; /* epilogue stats: shape (C), as in op norm_stats; may be NULL */
     double eps, momentum;
     const float *pre; /* norm_dx: the norm's input */
     const float *gamma, *beta;
@@ -109,7 +109,7 @@ typedef struct {
     unsigned *counters;
 } dg_fused_head;
 
-/* Fused update: all weight gradients of a network, followed by Adam. */
+/* Fused update: all weight gradients of a network, followed by Adam unless adam.n is 0. */
 enum { DG_UPDATE_JOBS = 8 };
 typedef struct {
     dg_conv_args conv;

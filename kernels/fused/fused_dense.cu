@@ -26,10 +26,10 @@ static __device__ __forceinline__ void draw(float *y, const dg_fused_conv &f, in
     const dg_noise_args &noise = f.noise;
     const uint64_t step = noise.stream == DG_STREAM_NOISE ? noise.state->step : noise.first_step;
     const uint64_t seed = noise.state->seed, subsequence = dg_subsequence(noise.stream, step);
-    const int Co = f.conv.Co, quads = Co % 4 == 0 ? (depth + 3) / 4 : (depth + 6) / 4;
+    const int Co = f.conv.Co, quads = Co % 4 == 0 && noise.first % 4 == 0 ? (depth + 3) / 4 : (depth + 6) / 4;
     for (int i = (int)threadIdx.x; i < IMAGES * quads; i += THREADS) {
         const int row = i % IMAGES, quad = i / IMAGES;
-        const int64_t begin = (int64_t)(n0 + row) * Co + k0;
+        const int64_t own = (int64_t)(n0 + row) * Co + k0, begin = noise.first + own;
         const int first = 4 * quad - (int)(begin % 4);
         if (first >= depth) continue;
         const float4 normal = dev_normal4(seed, subsequence, (uint64_t)(begin / 4 + quad));
@@ -39,7 +39,7 @@ static __device__ __forceinline__ void draw(float *y, const dg_fused_conv &f, in
             const int k = first + e;
             if ((unsigned)k >= (unsigned)depth) continue;
             y[k * LINE + row] = z[e];
-            if (writes && n0 + row < f.conv.N) ((float *)noise.z)[begin + k] = z[e];
+            if (writes && n0 + row < f.conv.N) ((float *)noise.z)[own + k] = z[e];
         }
     }
 }

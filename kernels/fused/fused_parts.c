@@ -131,7 +131,8 @@ int dg_launch_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out)
     switch (l->kind) {
     case DG_LAUNCH_CONV: return conv_parts(p, l, out);
     case DG_LAUNCH_HEAD: return head_parts(p, l, out);
-    case DG_LAUNCH_UPDATE: return update_parts(p, l, out);
+    case DG_LAUNCH_UPDATE:
+    case DG_LAUNCH_GRADIENTS: return update_parts(p, l, out);
     case DG_LAUNCH_OP: break;
     }
     return 0;

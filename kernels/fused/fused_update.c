@@ -73,7 +73,9 @@ void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out)
         w->scratch = scratch;
         if (w->parts > 1) scratch += w->parts * w->count;
     }
-    for (int i = 0; i < out->jobs; i++) add_range(out, out->job[i].offset, out->job[i].offset + out->job[i].count, i);
+    for (int i = 0; i < out->jobs; i++)
+        if (u->adam.n || out->job[i].parts > 1)
+            add_range(out, out->job[i].offset, out->job[i].offset + out->job[i].count, i);
     for (int64_t at = 0; at < u->adam.n;) {
         int64_t end = u->adam.n, skip = 0;
         for (int i = 0; i < out->jobs; i++) {
@@ -94,7 +96,7 @@ dg_fused_size dg_fused_update_size(const dg_fused_update *u)
     size_t values = 0;
     for (int i = 0; i < l.jobs; i++)
         if (l.job[i].parts > 1) values += (size_t)l.job[i].parts * (size_t)l.job[i].count;
-    return (dg_fused_size){values * sizeof(float), DG_UPDATE_COUNTERS};
+    return (dg_fused_size){values * sizeof(float), u->adam.n ? DG_UPDATE_COUNTERS : 0};
 }
 
 static bool wants(const dg_prologue *s, dg_prologue_kind a, dg_prologue_kind b)
@@ -175,7 +177,7 @@ const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu)
         const char *why = job_refuses(j, gpu);
         if (why) return why;
         const int64_t end = j->offset + (int64_t)j->conv.Co * j->conv.K * j->conv.K * j->conv.Ci;
-        if (j->offset < 0 || j->offset % 4 || end % 4 || end > u->adam.n)
+        if (j->offset < 0 || j->offset % 4 || end % 4 || (u->adam.n && end > u->adam.n))
             return "each job must update a range of Adam's weights that begins and ends at multiples of four";
         for (int k = 0; k < i; k++)
             if (u->job[k].offset < end && j->offset < u->job[k].offset + (int64_t)u->job[k].conv.Co * u->job[k].conv.K *

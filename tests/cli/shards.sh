@@ -29,7 +29,7 @@ shows 'D.shards.sum' plan dcgan32 --shards 4
 prints 'shards     4 of 16 images' '2: '
 refuses 2 'bad-shards 3' plan dcgan32 --shards 3
 refuses 2 'batch-not-shards 22' --data cats --size 16 --batch 22 --shards 4 --out no
-refuses 2 'shards-on-gpu 4' plan dcgan32 --shards 4 --arch sm_90
+shows 'G.shards.sum' plan dcgan32 --shards 4 --arch sm_90
 exits 2 plan dcgan32 --shards 65
 says option-value 65
 ensure 'a refused run leaves no directory' test ! -e no

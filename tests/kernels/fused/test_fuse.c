@@ -134,7 +134,7 @@ static int check_update(const dg_plan *p, bool warpgroups)
 {
     int found = 0;
     for (int i = 0; i < p->launches; i++) {
-        if (p->launch[i].kind != DG_LAUNCH_UPDATE) continue;
+        if (!dg_has_gradients(p->launch[i].kind)) continue;
         const dg_fused_update u = dg_fused_update_of(p, &p->launch[i]);
         for (int k = 0; k < u.jobs; k++) {
             const dg_fused_family kind = u.job[k].kind;
@@ -180,6 +180,65 @@ static void plans(const char *name, int batch, dg_math math, const char *arch, u
         dg_job_free(&g);
     }
     b->close(b);
+}
+
+/* ---- Shards ---- */
+
+enum { SHARD_BATCH = 8 };
+
+/* Returns the number of the plan's launches of this kind. */
+static int count_kind(const dg_plan *p, dg_launch_kind kind)
+{
+    int n = 0;
+    for (int i = 0; i < p->launches; i++) n += p->launch[i].kind == kind;
+    return n;
+}
+
+static int count_absent(const dg_plan *p)
+{
+    int n = 0;
+    for (int i = 0; i < p->arena->rows; i++) n += p->arena->row[i].plan == p->id && p->arena->row[i].absent;
+    return n;
+}
+
+/* Each shard must fuse as much as a whole batch of its size. */
+static void check_shards(const dg_plan *p, int shards, int absent)
+{
+    const int networks = 2;
+    DG_CHECKF(count_kind(p, DG_LAUNCH_UPDATE) == (shards == 1 ? networks : 0), "%d shards", shards);
+    DG_CHECKF(count_kind(p, DG_LAUNCH_GRADIENTS) == (shards == 1 ? 0 : networks * shards), "%d shards", shards);
+    DG_CHECKF(count_absent(p) == shards * absent, "%d shards: %d tensors are not stored, not %d", shards,
+              count_absent(p), shards * absent);
+    for (int i = 0; i < p->ops; i++)
+        if (p->op[i].kind == DG_OP_gather || p->op[i].kind == DG_OP_noise || p->op[i].kind == DG_OP_norm_stats)
+            DG_CHECKF(dg_plan_launch(p, i)->count > 1, "%s is a launch", p->op[i].name);
+    check_launches(p, DG_FUSE_ALL);
+    check_lives(p);
+    check_early(p);
+    check_factors(p);
+    check_rounded(p);
+}
+
+static void shards(const char *name, dg_math math, const char *arch)
+{
+    static dg_model m;
+    dg_machine machine;
+    int absent = 0;
+    if (!DG_CHECK(!dg_model_read(name, &m) && !dg_machine_arch(arch, DG_F32, &machine))) return;
+    machine.math = math;
+    for (int v = 1; v <= 4; v *= 2) {
+        dg_backend *b;
+        dg_job g;
+        if (!DG_CHECKF(!dg_planner_open(&machine, NULL, DG_FUSE_ALL, &b), "%s", dg_message())) return;
+        const dg_job_options o = {.batch = v * SHARD_BATCH, .rows = v * SHARD_BATCH, .train = true, .shards = v};
+        if (DG_CHECKF(!dg_job_build(&g, &m, &o, b), "%s", dg_message())) {
+            if (v == 1) absent = count_absent(&g.plan[DG_PLAN_TRAIN]);
+            DG_CHECK(absent > 0);
+            check_shards(&g.plan[DG_PLAN_TRAIN], v, absent);
+            dg_job_free(&g);
+        }
+        b->close(b);
+    }
 }
 
 /* ---- Images ---- */
@@ -372,6 +431,8 @@ int main(void)
     for (early = 0, optimizer = DG_SGD; optimizer < DG_OPTIMIZERS; optimizer++)
         plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 0);
     DG_CHECK(early > 0);
+    shards("dcgan64-paper", DG_MATH_BF16, "sm_90");
+    shards("dcgan64", DG_MATH_FP16, "sm_75");
     images();
     penalties();
     order(false);

@@ -258,6 +258,21 @@ struct problem {
         return dev_ok(name);
     }
 
+    /* Without Adam, the launch writes gradients only. */
+    bool gradients_alone(weights *w, const dg_gpu &gpu)
+    {
+        const dg_adam_args adam = u.adam;
+        const weights before(*w);
+        u.adam.n = 0;
+        const char *why = dg_fused_update_refuses(&u, &gpu);
+        DG_CHECKF(!why, "%s without Adam: %s", name, why);
+        DG_CHECK(dg_fused_update_size(&u).counters == 0);
+        const bool ok = !why && launch(w, false);
+        if (ok) same("p without Adam", w->p, before.p), same("v without Adam", w->v, before.v);
+        u.adam = adam;
+        return ok;
+    }
+
     void run(int steps, bool advance)
     {
         dg_gpu gpu = dev_gpu(200 << 10, math);
@@ -296,14 +311,16 @@ struct problem {
                 std::fill_n(there.begin() + u.job[i].offset, (int64_t)a->Co * a->K * a->K * a->Ci, NAN);
             }
             own.g.put(there);
-            std::unique_ptr<weights> in_bf16;
+            std::unique_ptr<weights> in_bf16, gradients(new weights(own));
             u.advance = {nullptr, 0};
             if (!step && math == DG_MATH_BF16) {
                 in_bf16.reset(new weights(own));
                 if (!launch(in_bf16.get(), true)) return;
             }
+            if (!gradients_alone(gradients.get(), gpu)) return;
             u.advance = {advance ? state.p : nullptr, 7};
             if (!launch(&own, false)) return;
+            same("g without Adam", gradients->g, own.g);
             const std::vector<float> got = own.g.get();
             for (int i = 0; i < u.jobs; i++) compare(i, got, want);
             if (in_bf16) same("g of bf16 tensors", in_bf16->g, own.g), same("p of bf16 tensors", in_bf16->p, own.p);
