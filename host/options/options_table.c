@@ -211,8 +211,8 @@ const dg_option dg_option_table[] = {
      "LIST is a comma-separated list of color, translation and cutout, which are applied at random to real and "
      "generated images. With --augment none, dcgan ignores the augmentations of a model file. The command data uses "
      "--augment for --aug-preview."},
-    {"augment-p", 0, "X", DG_OPT_REAL, AT(job.augment_p), 0, 1, "1", NULL, TRAINING, T | N, RESULT | IF_SET | MODEL | ABOVE,
-     "probability with which each augmentation of --augment applies",
+    {"augment-p", 0, "X", DG_OPT_REAL, AT(job.augment_p), 0, 1, "1", NULL, TRAINING, T | N,
+     RESULT | IF_SET | MODEL | ABOVE, "probability with which each augmentation of --augment applies",
      "With --schedule cosine, the probability of augmentations rises from 0 to X, because D memorises images only "
      "after many epochs."},
     {"seed", 's', "N", DG_OPT_U64, AT(seed), NO_RANGE, "1", NULL, TRAINING, T | D | N | C | E | Z,
