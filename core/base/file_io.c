@@ -29,6 +29,7 @@ typedef struct {
     const char *path, *name;
     const char *real; /* path, or the target if path is a symbolic link */
     char temp[NAME_MAX + 1];
+    const char *elsewhere;     /* advice for a full disk, or NULL */
     const dg_directory *given; /* directory opened by the caller; if NULL, the directory part of `path` */
     int dir, fd;
     size_t bytes;
@@ -67,10 +68,8 @@ static dg_err failed(writer *w, const char *what)
                                            : "the disk has no free inodes";
         char free_there[64] = ""; /* empty if statvfs reports enough free bytes, as it may over NFS */
         if (room < w->bytes) snprintf(free_there, sizeof free_there, ", but only %zu bytes are free", room);
-        return dg_fail(DG_IO,
-                       DG_MSG("disk-space",
-                              "%s: %s: %zu bytes needed%s%s; make room, or write to another directory ({out})"),
-                       w->path, why, w->bytes, free_there, old);
+        return dg_fail(DG_IO, DG_MSG("disk-space", "%s: %s: %zu bytes needed%s%s; make room, or %s"), w->path, why,
+                       w->bytes, free_there, old, w->elsewhere ? w->elsewhere : "write to another directory ({out})");
     }
     if (error == EROFS)
         return dg_fail(DG_IO, "%s: the file system is read-only%s; write to another directory ({out})", w->path, old);
@@ -398,7 +397,7 @@ dg_err dg_nameless_open(size_t bytes, char **path, int *fd)
     *path = malloc(n);
     if (!*path) return dg_fail(DG_DEVICE, "out of memory");
     snprintf(*path, n, "%s/dcgan-XXXXXX", dir);
-    writer w = {.path = *path, .dir = -1, .bytes = bytes};
+    writer w = {.path = *path, .dir = -1, .bytes = bytes, .elsewhere = "set TMPDIR, or give {cache} FILE"};
     const held h = hold();
     *fd = w.fd = mkostemp(*path, O_CLOEXEC);
     dg_err e = *fd < 0 ? dg_fail(DG_IO, DG_MSG("no-temporary", "%s: cannot create a temporary file: %s; set TMPDIR"),
@@ -420,14 +419,15 @@ dg_err dg_write_at(int fd, const char *path, const void *data, size_t n, int64_t
 {
     const char *from = data;
     const held h = hold();
-    writer w = {.path = path, .dir = fd, .bytes = n};
+    writer w = {.path = path, .dir = fd, .bytes = n, .elsewhere = "set TMPDIR, or give {cache} FILE"};
     dg_err e = DG_OK;
-    while (n && !e) {
+    for (int tries = 0; n && !e;) {
         const ssize_t done = pwrite(fd, from, n < 1u << 30 ? n : 1u << 30, (off_t)at);
         if (done < 0 && errno == EINTR) continue;
         if (!done) errno = EIO;
-        if (done <= 0) e = failed(&w, "write it");
-        else from += done, at += done, n -= (size_t)done;
+        if (done > 0) from += done, at += done, n -= (size_t)done;
+        else if (!dg_may_pass(errno) || ++tries == TRIES) e = failed(&w, "write it");
+        else nanosleep(&(struct timespec){.tv_nsec = 10000000L << 2 * (tries - 1)}, NULL);
     }
     let_go(&h);
     return e;

@@ -103,6 +103,15 @@ void dg_memory_limit_read(dg_memory_limit *out)
     note_addresses(out);
 }
 
+size_t dg_memory_free(void)
+{
+    char text[4096];
+    dg_memory_limit l;
+    dg_memory_limit_read(&l);
+    const size_t left = read_small("/proc/meminfo", text, sizeof text) ? line_of(text, "MemAvailable:") : 0;
+    return left && left < l.left ? left : l.left;
+}
+
 const char *dg_memory_limit_note(char *out, size_t size)
 {
     dg_memory_limit l = {.left = SIZE_MAX};

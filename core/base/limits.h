@@ -11,6 +11,9 @@ typedef struct {
 } dg_memory_limit;
 
 void dg_memory_limit_read(dg_memory_limit *out);
+/* Returns the bytes that this process can use without swapping: by its limits, and by what other programs leave free.
+ */
+size_t dg_memory_free(void);
 
 /* Returns a note such as "; ulimit -v allows 200.0 MB, of which 12.1 MB are left" if a limit can make malloc fail, else
  * "". */

@@ -65,7 +65,7 @@ static void *serve(void *argument)
 dg_err dg_worker_open(int threads, dg_worker **out)
 {
     dg_worker *w = calloc(1, sizeof *w);
-    if (!w) return dg_fail(DG_DEVICE, "writer thread: out of memory");
+    if (!w) return dg_fail(DG_DEVICE, "worker thread: out of memory");
     for (int i = 0; i < DG_WORKER_THREADS; i++) w->running[i] = IDLE;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->changed, NULL);
@@ -81,7 +81,7 @@ dg_err dg_worker_open(int threads, dg_worker **out)
         pthread_cond_destroy(&w->changed);
         pthread_mutex_destroy(&w->lock);
         free(w);
-        return dg_fail(DG_DEVICE, "cannot start the writer thread: %s", strerror(code));
+        return dg_fail(DG_DEVICE, "cannot start a worker thread: %s", strerror(code));
     }
     *out = w;
     return DG_OK;

@@ -1,6 +1,6 @@
-/* Worker threads that write files during training. Jobs start in order. A single worker thread also completes jobs in
- * order. When the queue holds 16 jobs, dg_worker_give waits. A failed job's message is printed at once as a warning,
- * and dg_worker_close returns the first error. */
+/* Worker threads that read and write files during training. Jobs start in order. A single worker thread also completes
+ * jobs in order. When the queue holds 16 jobs, dg_worker_give waits. A failed job's message is printed at once as a
+ * warning, and dg_worker_close returns the first error. */
 #pragma once
 
 #include "core/base/err.h"

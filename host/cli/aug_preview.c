@@ -85,6 +85,7 @@ dg_err dg_aug_preview(const dg_options *o, const dg_dataset_options *images)
     if (!some.limit || some.limit > IMAGES) some.limit = IMAGES;
     some.progress = NULL;
     some.cache = NULL;
+    some.may_stay = false;
     some.least = 1;
     some.labelled = false;
     some.test = NULL;

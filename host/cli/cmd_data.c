@@ -1,5 +1,6 @@
 /* `dcgan data DIR`: checks the dataset in DIR. With --synthesize, draws a dataset into DIR. */
 #include "host/cli/commands.h"
+#include "host/run/stop.h"
 #include "host/data/dataset.h"
 #include "host/data/synthesize/synthesize.h"
 #include "host/net/classifier.h"
@@ -380,10 +381,13 @@ static dg_err report(const dg_options *o, const char *dir, const shape *s)
     want.cache = o->cache;
     want.may_stay = true;
     want.most_mb = o->image_memory;
+    want.stop = &dg_stop_signal;
     want.progress = on_progress;
     want.context = &p;
     const dg_data_outputs out = {o->sheet, o->write, o->json, o->quiet};
+    dg_catch_signals();
     dg_err e = dg_data_report(&want, s->classes ? s->model : NULL, s->classes, &out);
+    if (dg_stop_signal && e == DG_FAILED) e = (dg_err)(128 + dg_stop_signal);
     dg_progress_close(p);
     return e || !o->aug_preview ? e : dg_aug_preview(o, &want);
 }

@@ -101,7 +101,7 @@ static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe
     d.cache = o->cache;
     d.may_stay = model->input != DG_INPUT_ZCA;
     d.most_mb = o->image_memory;
-    d.share = o->group && o->group->local_size > 1;
+    d.keep_file = o->group && o->group->local_size > 1;
     d.skipped = dg_rundir_file(&r->dir, skipped, "skipped.txt");
     d.skipped_dir = &at;
     d.known = o->allow_data_change ? 0 : known;
@@ -117,11 +117,12 @@ static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe
                      aside, o->data, r->data.cached ? " (cached)" : "");
     if (!r->data.pixels)
         dg_progress_note(r->progress,
-                         o->cache ? DG_MSG("note-images-in-cache", "the images are too large for memory and are read "
-                                                                   "from the cache")
-                                  : DG_MSG("note-images-in-file",
-                                           "the images are too large for memory and are read from a temporary file; "
-                                           "{cache} FILE keeps them for later runs"));
+                         r->data.in_cache
+                             ? DG_MSG("note-images-in-cache", "the images are too large for memory and are read "
+                                                              "from the cache")
+                             : DG_MSG("note-images-in-file",
+                                      "the images are too large for memory and are read from a temporary file; "
+                                      "{cache} FILE keeps them for later runs"));
     if (dg_dataset_listed(&d, &r->data))
         dg_progress_note(r->progress, DG_MSG("note-skipped", "%d file%s skipped, listed with reasons in %s"),
                          r->data.skips, dg_s(r->data.skips), skipped);
@@ -176,7 +177,7 @@ static dg_err build_job(dg_training *r, const dg_model *model, dg_checkpoint_inf
     if (!e) e = dg_train_whitening(r, model); /* after the memory check, because computing the ZCA whitening is slow */
     r->job.o.input = r->input;
     const dg_images images = dg_dataset_images(&r->data);
-    dg_records records;
+    dg_training_records records;
     if (!e) e = dg_job_view(&r->job, &images, r->data.label, &r->ready, &records);
     if (!e && model->classes) e = set_classes(r);
     if (e) return e;

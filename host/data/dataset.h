@@ -26,12 +26,12 @@ typedef struct {
     bool any_part;        /* if the dataset has only test images, train on these instead of returning DG_DATA */
     uint64_t seed;
     const char *cache;
-    bool may_stay;       /* images that are too many for memory may stay in a file: the cache, or a temporary one */
-    double most_mb;      /* of images in memory, in MB, or 0 for half of the free memory */
-    bool share;          /* keep a file of the images open, for dg_dataset_shared_path */
-    const char *shared;  /* path of the file of another process of this machine that has decoded the images, in which
+    bool may_stay;          /* images that are too many for memory may stay in a file: the cache, or a temporary one */
+    double most_mb;         /* of images in memory, in MB, or 0 for half of the free memory */
+    bool keep_file;         /* keep a file of the images open, for dg_dataset_shared_path */
+    const char *other_file; /* path of the file of another process of this machine that has decoded the images, in which
                             the images stay if `may_stay` is set */
-    const char *skipped; /* path of the list of skipped files, skipped.txt, or NULL */
+    const char *skipped;    /* path of the list of skipped files, skipped.txt, or NULL */
     const dg_directory *skipped_dir; /* open directory for writing skipped.txt, or NULL */
     uint64_t known; /* fingerprint of a resumed run's dataset, or 0. If the loaded dataset differs, skipped.txt is
                        written only if dg_dataset_unread() is true */
@@ -55,7 +55,8 @@ typedef struct {
 typedef struct {
     int count, size, channels;
     uint8_t *pixels;     /* (count, size, size, channels), or NULL if the images are in `file` */
-    dg_image_file *file; /* of images in a file, or with the option `share`; otherwise NULL */
+    dg_image_file *file; /* of images in a file, or with the option `keep_file`; otherwise NULL */
+    bool in_cache;       /* `file` is the file of the option `cache` */
     int32_t *slot;       /* of each image in the file */
     uint64_t *hash;      /* dg_hash of each image, or NULL if not computed yet */
     char **name;
@@ -114,7 +115,7 @@ dg_images dg_dataset_images(const dg_dataset *d);
 /* Compute mean and standard deviation of each channel of the training images, scaled to 0 ... 1. */
 dg_err dg_dataset_statistics(const dg_dataset *d, int threads, double mean[4], double std[4]);
 /* Write the path to out by which another process of this machine can open the dataset's file while this process keeps
- * it, for its option `shared`, or "" without a file. Returns out. */
+ * it, for its option `other_file`, or "" without a file. Returns out. */
 char *dg_dataset_shared_path(const dg_dataset *d, char *out, size_t size);
 uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads);
 /* Write the images as PNG files into the directory `to`, in one folder per class, and in the folders train/ and test/

@@ -86,6 +86,16 @@ static void *copy_of(const uint8_t **at, size_t bytes)
     return copy;
 }
 
+/* True if the images have different slots. */
+static bool are_different(const int32_t *slot, int count, int64_t slots)
+{
+    uint8_t *used = calloc((size_t)slots + 1, 1);
+    bool ok = used != NULL;
+    for (int i = 0; i < count && ok; i++) ok = slot[i] >= 0 && slot[i] < slots && !used[slot[i]]++;
+    free(used);
+    return ok;
+}
+
 /* The caller has checked the checksum of the lists. sum becomes the checksum of each image. Returns false without
  * memory or for a forged file. */
 static bool take_lists(const head *h, const uint8_t *lists, dg_dataset *d, uint32_t **sum)
@@ -104,12 +114,11 @@ static bool take_lists(const head *h, const uint8_t *lists, dg_dataset *d, uint3
     d->skip = calloc(skips + 1, sizeof *d->skip);
     if (!d->hash || !d->width || !d->height || !d->slot || !*sum || !d->kind || !d->did || !d->name || !d->skip)
         return false;
+    if (!are_different(d->slot, h->count, h->slots)) return false;
     const uint8_t *bad = from;
     const char *at = (const char *)bad + skips, *end = (const char *)lists + h->lists;
-    for (; d->count < h->count; d->count++) {
-        if (d->slot[d->count] < 0 || d->slot[d->count] >= h->slots) return false;
+    for (; d->count < h->count; d->count++)
         if (!(d->name[d->count] = next_text(&at, end))) return false;
-    }
     for (; d->skips < h->skips; d->skips++) {
         dg_skip *s = d->skip + d->skips;
         *s = (dg_skip){next_text(&at, end), next_text(&at, end), .bad = bad[d->skips] != 0};
@@ -150,12 +159,17 @@ dg_err dg_cache_load(const dg_dataset_options *o, dg_dataset *d)
     if (e) return e;
     e = dg_images_each(&images, d->count, dg_dataset_threads(o), copy_one, &c);
     d->pixels = c.to;
-    if (e || o->share) return e;
+    if (e || o->keep_file) return e;
     dg_image_file_close(d->file);
     free(d->slot);
     d->file = NULL;
     d->slot = NULL;
     return DG_OK;
+}
+
+static bool has_key(const head *h, const dg_cache_keys *keys)
+{
+    return (keys->images && h->key == keys->images) || (keys->files && h->files == keys->files);
 }
 
 /* Read the header and the lists. Returns NULL after success, "" if the key differs, otherwise a description of the
@@ -164,11 +178,12 @@ static const char *take_head(const dg_dataset_options *o, int fd, const dg_cache
                              uint32_t **sum)
 {
     const off_t end = lseek(fd, 0, SEEK_END);
-    if (end < (off_t)sizeof *h) return "cut off";
-    if (!read_exactly(fd, h, sizeof *h, 0)) return "cannot be read";
-    if (!memcmp(h->magic, magic_1, sizeof magic_1)) return "";
-    if (memcmp(h->magic, magic, sizeof magic) != 0) return "not an image cache";
-    if (h->order != 0x01020304 || (keys && h->key != keys->images && h->files != keys->files)) return "";
+    const size_t most = end < (off_t)sizeof *h ? (size_t)end : sizeof *h;
+    if (!read_exactly(fd, h, most, 0)) return "cannot be read";
+    if (most >= sizeof magic && !memcmp(h->magic, magic_1, sizeof magic_1)) return "";
+    if (most >= sizeof magic && memcmp(h->magic, magic, sizeof magic) != 0) return "not an image cache";
+    if (most < sizeof *h) return "cut off";
+    if (h->order != 0x01020304 || (keys && !has_key(h, keys))) return "";
     if (h->count < 1 || h->skips < 0 || h->size != o->size || h->channels != o->channels) return "invalid header";
     if (h->slots < h->count || h->slots > DG_FILES_MAX || h->lists > LISTS_MOST) return "invalid header";
     const uint64_t pixels = (uint64_t)h->slots * (uint64_t)h->size * (uint64_t)h->size * (uint64_t)h->channels;
@@ -186,7 +201,7 @@ static const char *take(const dg_dataset_options *o, int fd, const dg_cache_keys
 {
     head h = {.count = 0};
     uint32_t *sum = NULL;
-    const char *wrong = take_head(o, fd, keys, &h, d, &sum), *path = o->shared ? o->shared : o->cache;
+    const char *wrong = take_head(o, fd, keys, &h, d, &sum), *path = o->other_file ? o->other_file : o->cache;
     uint32_t *slots = wrong ? NULL : by_slot(d, sum, h.slots);
     free(sum);
     if (!wrong && !slots) wrong = "no memory to load the cache";
@@ -195,7 +210,9 @@ static const char *take(const dg_dataset_options *o, int fd, const dg_cache_keys
         return wrong;
     }
     d->made = (int)h.made;
-    if (dg_image_file_open(fd, path, PIXELS_AT, (int)h.slots, slots, &d->file)) return "no memory to load the cache";
+    d->in_cache = !o->other_file;
+    if (dg_image_file_open(fd, path, !o->other_file, PIXELS_AT, (int)h.slots, slots, &d->file))
+        return "no memory to load the cache";
     d->fingerprint = dg_dataset_fingerprint(d, 1);
     if (d->fingerprint != h.fingerprint) return "wrong checksum";
     const dg_err e = dg_dataset_stays(o, d->count) ? DG_OK : dg_cache_load(o, d);
@@ -204,7 +221,7 @@ static const char *take(const dg_dataset_options *o, int fd, const dg_cache_keys
 
 dg_cache_found dg_cache_read(const dg_dataset_options *o, const dg_cache_keys *keys, dg_dataset *out)
 {
-    const char *path = o->shared ? o->shared : o->cache;
+    const char *path = o->other_file ? o->other_file : o->cache;
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0) return DG_CACHE_USELESS;
     const char *wrong = take(o, fd, keys, out);
@@ -225,14 +242,18 @@ static void *put(uint8_t **at, const void *from, size_t bytes)
     return *at;
 }
 
-/* slot: of each image, or NULL for the image's number. sum: of each slot. */
+static const char too_long[] = "its lists of names would have more than 1 GiB";
+
+/* slot: of each image, or NULL for the image's number. sum: of each slot. Returns NULL without memory, or if *bytes is
+ * more than LISTS_MOST. */
 static uint8_t *pack_lists(const dg_dataset *d, const int32_t *slot, const uint32_t *sum, size_t *bytes)
 {
     const size_t n = (size_t)d->count, skips = (size_t)d->skips;
     size_t total = IMAGE_BYTES * n + skips;
     for (int i = 0; i < d->count; i++) total += strlen(d->name[i]) + 1;
     for (int i = 0; i < d->skips; i++) total += strlen(d->skip[i].name) + strlen(d->skip[i].reason) + 2;
-    uint8_t *lists = malloc(total + 1), *to = lists;
+    *bytes = total;
+    uint8_t *lists = total <= LISTS_MOST ? malloc(total + 1) : NULL, *to = lists;
     if (!lists) return NULL;
     put(&to, d->hash, 8 * n);
     put(&to, d->width, 4 * n);
@@ -248,7 +269,6 @@ static uint8_t *pack_lists(const dg_dataset *d, const int32_t *slot, const uint3
         at = stpcpy(at, d->skip[i].name) + 1;
         at = stpcpy(at, d->skip[i].reason) + 1;
     }
-    *bytes = total;
     return lists;
 }
 
@@ -290,7 +310,10 @@ void dg_cache_write(const dg_dataset_options *o, dg_cache_keys keys, const dg_da
         e = dg_write_atomic(o->cache, piece, 3);
     }
     free(sum);
-    if (e) dg_warn("the image cache is not written: %s", lists ? dg_message() : "no memory for the cache");
+    if (e)
+        dg_warn("the image cache is not written: %s", lists                ? dg_message()
+                                                      : bytes > LISTS_MOST ? too_long
+                                                                           : "no memory for the cache");
     free(lists);
 }
 
@@ -326,22 +349,36 @@ dg_err dg_cache_put(dg_cache_file *f, long slot, const uint8_t *pixels)
     return dg_write_at(f->fd, f->path, pixels, f->image, (int64_t)PIXELS_AT + (int64_t)slot * (int64_t)f->image);
 }
 
-dg_err dg_cache_end(dg_cache_file *f, dg_cache_keys keys, bool keep, dg_dataset *d)
+static dg_err use_file(dg_cache_file *f, dg_dataset *d)
 {
-    size_t bytes = 0;
-    uint8_t *lists = pack_lists(d, d->slot, f->sum, &bytes);
-    if (!lists) return dg_fail(DG_DEVICE, "no memory for the list of images");
-    const head h = head_of(d, keys, f->slots, lists, bytes);
-    dg_err e = dg_write_at(f->fd, f->path, lists, bytes, (int64_t)PIXELS_AT + (int64_t)f->slots * (int64_t)f->image);
-    if (!e) e = dg_write_at(f->fd, f->path, &h, sizeof h, 0);
-    if (!e && keep && f->named) e = dg_new_file_commit(f->named, (dg_chunk){&h, sizeof h});
-    free(lists);
-    if (e) return e;
     uint32_t *sum = f->sum;
     const int fd = f->fd;
     f->sum = NULL;
     f->fd = -1;
-    return dg_image_file_open(fd, f->path, PIXELS_AT, (int)f->slots, sum, &d->file);
+    return dg_image_file_open(fd, f->path, d->in_cache, PIXELS_AT, (int)f->slots, sum, &d->file);
+}
+
+static dg_err write_lists(dg_cache_file *f, dg_cache_keys keys, const uint8_t *lists, size_t bytes, bool keep,
+                          dg_dataset *d)
+{
+    const head h = head_of(d, keys, f->slots, lists, bytes);
+    dg_err e = dg_write_at(f->fd, f->path, lists, bytes, (int64_t)PIXELS_AT + (int64_t)f->slots * (int64_t)f->image);
+    if (!e) e = dg_write_at(f->fd, f->path, &h, sizeof h, 0);
+    if (e || !keep || !f->named) return e;
+    d->in_cache = !dg_new_file_commit(f->named, (dg_chunk){&h, sizeof h});
+    if (!d->in_cache) dg_warn("the image cache is not written: %s", dg_message());
+    return DG_OK;
+}
+
+dg_err dg_cache_end(dg_cache_file *f, dg_cache_keys keys, bool keep, dg_dataset *d)
+{
+    size_t bytes = 0;
+    uint8_t *lists = pack_lists(d, d->slot, f->sum, &bytes);
+    if (!lists && bytes <= LISTS_MOST) return dg_fail(DG_DEVICE, "no memory for the list of images");
+    if (!lists && keep) dg_warn("the image cache is not written: %s", too_long);
+    const dg_err e = lists ? write_lists(f, keys, lists, bytes, keep, d) : DG_OK;
+    free(lists);
+    return e ? e : use_file(f, d);
 }
 
 void dg_cache_close(dg_cache_file *f)

@@ -119,8 +119,8 @@ typedef struct {
     uint64_t files, images;
 } dg_cache_keys;
 uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s, bool images);
-/* Fill *out from the cache file, or from the option `shared`, if the file is intact and has one of the keys. The key 0
- * never matches; keys = NULL: any. Images that are too large for memory stay in the file. */
+/* Fill *out from the cache file, or from the option `other_file`, if the file is intact and has one of the keys. The
+ * key 0 never matches; keys = NULL: any. Images that are too large for memory stay in the file. */
 typedef enum { DG_CACHE_TAKEN, DG_CACHE_OTHER, DG_CACHE_USELESS } dg_cache_found;
 dg_cache_found dg_cache_read(const dg_dataset_options *o, const dg_cache_keys *keys, dg_dataset *out);
 /* Errors are only warnings, because the decoded images are in memory. */
@@ -134,5 +134,5 @@ dg_err dg_cache_begin(const dg_dataset_options *o, bool named, long slots, dg_ca
 dg_err dg_cache_put(dg_cache_file *f, long slot, const uint8_t *pixels);
 dg_err dg_cache_end(dg_cache_file *f, dg_cache_keys keys, bool keep, dg_dataset *d);
 void dg_cache_close(dg_cache_file *f);
-/* Load the images of d->file into memory. Closes the file unless o->share is set. */
+/* Load the images of d->file into memory. Closes the file unless o->keep_file is set. */
 dg_err dg_cache_load(const dg_dataset_options *o, dg_dataset *d);

@@ -30,6 +30,7 @@ typedef struct {
     fate *fate;
     uint8_t *pixels;     /* (slots, size, size, channels), or NULL: */
     dg_cache_file *file; /* of the decoded images */
+    bool stays;          /* the images stay in the file */
     size_t bytes;
     atomic_long done;
     atomic_long first_bad; /* index of the first unusable file; with the option `strict`, later files are not decoded */
@@ -223,9 +224,9 @@ static dg_err recall_failures(job *j, dg_scan *s, dg_dataset *out)
 static dg_err choose_place(job *j, long slots)
 {
     const dg_dataset_options *o = j->o;
-    const bool stays = dg_dataset_stays(o, slots);
-    dg_err e = stays || o->share ? dg_cache_begin(o, stays && o->cache, slots, &j->file) : DG_OK;
-    if (e && !stays) {
+    j->stays = dg_dataset_stays(o, slots);
+    dg_err e = j->stays || o->keep_file ? dg_cache_begin(o, j->stays && o->cache, slots, &j->file) : DG_OK;
+    if (e && !j->stays) {
         dg_cache_close(j->file);
         j->file = NULL;
         e = DG_OK;
@@ -265,7 +266,7 @@ static bool is_unchanged(const job *j, uint64_t files)
 }
 
 /* Write the cache, if the dataset can be cached, and complete the file of images that were decoded into one. */
-static dg_err finish(job *j, dg_cache_keys keys, long slots, dg_dataset *out)
+static dg_err finish(job *j, dg_cache_keys keys, dg_dataset *out)
 {
     const dg_dataset_options *o = j->o;
     bool keep = o->cache && out->count && atomic_load(&j->first_bad) == LONG_MAX && !any_unread(out);
@@ -274,9 +275,8 @@ static dg_err finish(job *j, dg_cache_keys keys, long slots, dg_dataset *out)
         keep = false;
     }
     dg_err e = j->file && out->count ? dg_cache_end(j->file, keys, keep, out) : DG_OK;
-    const bool stays = dg_dataset_stays(o, slots);
-    if (!e && out->file && !stays) e = dg_cache_load(o, out);
-    if (!e && keep && !stays) dg_cache_write(o, keys, out);
+    if (!e && out->file && !j->stays) e = dg_cache_load(o, out);
+    if (!e && keep && !j->stays) dg_cache_write(o, keys, out);
     return e;
 }
 
@@ -294,13 +294,13 @@ static dg_err read_files(job *j, dg_scan *s, dg_dataset *out)
     if (o->cache) keys.images = dg_cache_key(o, s, true);
     if (found == DG_CACHE_OTHER && dg_cache_read(o, &keys, out) == DG_CACHE_TAKEN) return recall_failures(j, s, out);
     const dg_err e = decode_all(j, s, slots, out);
-    return e ? e : finish(j, keys, slots, out);
+    return e ? e : finish(j, keys, out);
 }
 
 /* Take the images that another process of this machine has decoded. */
 static bool take_shared(const dg_dataset_options *o, dg_dataset *out)
 {
-    if (!o->shared || dg_cache_read(o, NULL, out) != DG_CACHE_TAKEN) return false;
+    if (!o->other_file || dg_cache_read(o, NULL, out) != DG_CACHE_TAKEN) return false;
     out->train = out->usable = out->count;
     return true;
 }
@@ -346,13 +346,16 @@ static void warn_unread(const dg_dataset_options *o, const dg_dataset *d)
                 dg_printable(name, sizeof name, first->name), first->reason);
 }
 
-dg_err dg_folder_read(const dg_dataset_options *o, const dg_folder *folder, dg_dataset *out)
+dg_err dg_folder_read(const dg_dataset_options *given, const dg_folder *folder, dg_dataset *out)
 {
+    dg_dataset_options own = *given;
+    const dg_dataset_options *const o = &own;
     job j = {.o = o, .folder = folder, .bytes = (size_t)o->size * (size_t)o->size * (size_t)o->channels};
     atomic_store(&j.first_bad, LONG_MAX);
     dg_scan s;
     *out = (dg_dataset){.size = o->size, .channels = o->channels};
     if (take_shared(o, out)) return DG_OK;
+    own.other_file = NULL;
     j.scan = &s;
     dg_err e = dg_scan_folder(j.folder, o->dir, (const char *const[]){o->cache, o->skipped}, 2, &s);
     if (!e && !o->list_first) e = dg_check_folders(o, s.skip, s.skips);

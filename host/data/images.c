@@ -17,6 +17,7 @@
 struct dg_image_file {
     int fd;
     char *path;
+    bool named;
     int64_t at;
     int slots;
     uint32_t *sum;
@@ -30,11 +31,12 @@ dg_images dg_images_of(const uint8_t *pixels, int count, size_t bytes)
     return (dg_images){.bytes = bytes, .count = count, .memory = pixels};
 }
 
-dg_err dg_image_file_open(int fd, const char *path, int64_t at, int slots, uint32_t *sum, dg_image_file **out)
+dg_err dg_image_file_open(int fd, const char *path, bool named, int64_t at, int slots, uint32_t *sum,
+                          dg_image_file **out)
 {
     dg_image_file *f = *out = malloc(sizeof *f);
     const size_t n = (size_t)slots + 1;
-    if (f) *f = (dg_image_file){fd, strdup(path), at, slots, sum, calloc(n, sizeof *f->valid)};
+    if (f) *f = (dg_image_file){fd, strdup(path), named, at, slots, sum, calloc(n, sizeof *f->valid)};
     if (f && f->path && f->valid) return DG_OK;
     if (f) {
         dg_image_file_close(f);
@@ -64,8 +66,8 @@ static dg_err wrong(const dg_images *p, int i, const char *what)
 {
     char name[1024] = "";
     if (p->name) dg_printable(name, sizeof name, p->name[i]);
-    return dg_fail(DG_DATA, DG_MSG("image-file-wrong", "%s: image %d%s%s: %s; remove the file, then start again"),
-                   p->file->path, i, *name ? ", " : "", name, what);
+    return dg_fail(DG_DATA, DG_MSG("image-file-wrong", "%s: image %d%s%s: %s; %sstart again"), p->file->path, i,
+                   *name ? ", " : "", name, what, p->file->named ? "remove the file, then " : "");
 }
 
 static dg_err read_file(const dg_images *p, int i, uint8_t *to)

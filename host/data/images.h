@@ -2,6 +2,7 @@
  * program with SIGBUS if the file shrinks or its server fails, where pread returns an error. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,8 +22,10 @@ typedef struct {
 dg_images dg_images_of(const uint8_t *pixels, int count, size_t bytes);
 
 /* Images that are stored consecutively in an open file. Slot 0 is at offset `at`. sum has the CRC-32 of each slot's
- * image. Takes over fd, which dg_image_file_close closes, and sum (malloc'd), also after errors. */
-dg_err dg_image_file_open(int fd, const char *path, int64_t at, int slots, uint32_t *sum, dg_image_file **out);
+ * image. named: errors advise to remove the file. Takes over fd, which dg_image_file_close closes, and sum (malloc'd),
+ * also after errors. */
+dg_err dg_image_file_open(int fd, const char *path, bool named, int64_t at, int slots, uint32_t *sum,
+                          dg_image_file **out);
 void dg_image_file_close(dg_image_file *f);
 /* Returns the descriptor of the open file. */
 int dg_image_file_fd(const dg_image_file *f);
@@ -34,7 +37,7 @@ dg_err dg_images_read(const dg_images *p, int i, uint8_t *to);
 dg_err dg_images_read_some(const dg_images *p, int first, int n, uint8_t *to);
 /* Start reading image i into the page cache, for a later dg_images_read. */
 void dg_images_prefetch(const dg_images *p, int i);
-/* Call see(context, i, pixels) for all images from 0 to n - 1. Calls run in parallel and in any order, in OpenMP's
- * threads. thread: number of the calling thread, below `threads`. */
+/* Call see(context, thread, i, pixels) for all images i from 0 to n - 1. Calls run in parallel and in any order, in
+ * `threads` threads of OpenMP (0: its default). thread: number of the calling thread. */
 dg_err dg_images_each(const dg_images *p, int n, int threads,
                       void (*see)(void *context, int thread, int i, const uint8_t *pixels), void *context);

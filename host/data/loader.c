@@ -17,7 +17,7 @@ static dg_err no_memory(const dg_loader *f)
 /* Copy the whole dataset to the device, through a buffer unless the records are consecutive in memory. */
 static dg_err put_all(dg_loader *f)
 {
-    const dg_records *r = &f->records;
+    const dg_training_records *r = &f->records;
     const uint8_t *ready = r->data ? r->data : r->label ? NULL : r->images.memory;
     if (ready) return f->b->put(f->b, f->data, ready, (size_t)r->count * r->bytes);
     const int most = r->bytes < PUT_BYTES ? (int)(PUT_BYTES / r->bytes) : 1;
@@ -32,7 +32,7 @@ static dg_err put_all(dg_loader *f)
     return e;
 }
 
-dg_err dg_loader_open(dg_loader *f, dg_backend *b, const dg_records *records, const dg_loader_options *o)
+dg_err dg_loader_open(dg_loader *f, dg_backend *b, const dg_training_records *records, const dg_loader_options *o)
 {
     *f = (dg_loader){.b = b, .records = *records, .o = *o};
     f->order = malloc((size_t)records->count * sizeof *f->order);

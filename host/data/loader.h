@@ -7,7 +7,7 @@
 
 typedef struct {
     dg_backend *b;
-    dg_records records;
+    dg_training_records records;
     dg_loader_options o;
     void *data, *perm; /* data: images on the device; perm: index of the image at each place of the epoch */
     int32_t *order;    /* host copy of perm */
@@ -22,7 +22,7 @@ typedef struct {
 
 /* Allocate device memory. If o->window is 0, copy the whole dataset to the device. Call dg_loader_close also after
  * errors. */
-dg_err dg_loader_open(dg_loader *f, dg_backend *b, const dg_records *records, const dg_loader_options *o);
+dg_err dg_loader_open(dg_loader *f, dg_backend *b, const dg_training_records *records, const dg_loader_options *o);
 void dg_loader_close(dg_loader *f);
 
 /* Call dg_loader_epoch if an epoch starts or is resumed at position `place`. Call dg_loader_step before each launch of

@@ -83,8 +83,8 @@ dg_err dg_dataset_add_test(const dg_dataset_options *o, dg_dataset *d)
     dg_dataset_options of = *o;
     dg_dataset t;
     of.dir = o->test;
-    of.test = of.cache = of.skipped = of.shared = NULL;
-    of.may_stay = of.share = false;
+    of.test = of.cache = of.skipped = of.other_file = NULL;
+    of.may_stay = of.keep_file = false;
     of.least = 0;
     dg_err e = dg_source_read(&of, &t);
     if (!e && t.train < t.count) e = dg_dataset_keep_test(&t);

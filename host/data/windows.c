@@ -1,5 +1,6 @@
 #include "host/data/windows.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ typedef struct buffer {
 
 struct dg_windows {
     dg_loader_options o;
-    dg_records records;
+    dg_training_records records;
     dg_backend *b;
     dg_worker *reader;
     buffer buffer[2];
@@ -38,11 +39,12 @@ struct dg_windows {
     uint64_t drawn_epoch;
     long drawn_jobs; /* number of jobs until drawn_next is complete, or 0 before the first order */
     double waited;
+    atomic_bool closing; /* pieces that are not read yet are no longer needed */
 };
 
 static int min(int a, int b) { return a < b ? a : b; }
 
-dg_err dg_record_read(const dg_records *r, int i, uint8_t *to)
+dg_err dg_record_read(const dg_training_records *r, int i, uint8_t *to)
 {
     if (r->data) {
         memcpy(to, r->data + (size_t)i * r->bytes, r->bytes);
@@ -52,15 +54,15 @@ dg_err dg_record_read(const dg_records *r, int i, uint8_t *to)
     return dg_images_read(&r->images, i, to);
 }
 
-int dg_window_images(const dg_loader_options *o) { return o->shards ? o->window / o->shards * o->own : o->window; }
+int dg_window_images(const dg_loader_options *o) { return o->window / o->shards * o->own; }
 
 dg_places dg_own_places(const dg_loader_options *o, int place)
 {
-    const int images = min(o->batch, o->used - place), each = o->shards ? images / o->shards : 0;
-    return o->shards ? (dg_places){place + each * o->first_shard, each * o->own} : (dg_places){place, images};
+    const int each = min(o->batch, o->used - place) / o->shards;
+    return (dg_places){place + each * o->first_shard, each * o->own};
 }
 
-dg_err dg_windows_open(const dg_loader_options *o, const dg_records *records, dg_backend *b, dg_windows **out)
+dg_err dg_windows_open(const dg_loader_options *o, const dg_training_records *records, dg_backend *b, dg_windows **out)
 {
     const size_t images = (size_t)dg_window_images(o), n = (size_t)records->count;
     dg_windows *w = *out = calloc(1, sizeof *w);
@@ -85,6 +87,7 @@ dg_err dg_windows_open(const dg_loader_options *o, const dg_records *records, dg
 void dg_windows_close(dg_windows *w)
 {
     if (!w) return;
+    atomic_store(&w->closing, true);
     (void)dg_worker_close(w->reader); /* its jobs keep their errors in their pieces */
     for (int i = 0; i < 2; i++) {
         if (w->buffer[i].window.pinned) w->b->release_host(w->b, w->buffer[i].window.pinned);
@@ -122,11 +125,11 @@ static void draw(dg_windows *w, uint64_t epoch)
 static dg_err read_piece(void *context)
 {
     piece *p = context;
-    const dg_records *r = &p->of->records;
+    const dg_training_records *r = &p->of->records;
     const buffer *b = p->window;
     if (!r->data)
         for (int i = p->from; i < p->to; i++) dg_images_prefetch(&r->images, b->image[i]);
-    for (int i = p->from; i < p->to && !p->error; i++)
+    for (int i = p->from; i < p->to && !p->error && !atomic_load(&p->of->closing); i++)
         p->error = dg_record_read(r, b->image[i], b->window.pinned + (size_t)i * r->bytes);
     if (p->error) snprintf(p->message, sizeof p->message, "%s", dg_message());
     return DG_OK; /* dg_windows_wait reports the error */

@@ -13,17 +13,17 @@ typedef struct {
     const uint8_t *data;
     size_t bytes;
     int count;
-} dg_records;
+} dg_training_records;
 
 /* Copy record i to `to`. Several threads may read at the same time. */
-dg_err dg_record_read(const dg_records *r, int i, uint8_t *to);
+dg_err dg_record_read(const dg_training_records *r, int i, uint8_t *to);
 
 typedef struct {
     int batch;  /* images per step */
     int used;   /* images per epoch that steps read */
     int window; /* images per window, a multiple of the batch; 0 if the whole dataset is on the device */
     /* Each batch is divided into `shards` shards, of which this process computes `own`, from shard `first_shard` on.
-     * Windows have only the images of these shards. shards = 0: all images. */
+     * Windows have only the images of these shards. */
     int shards, first_shard, own;
     uint64_t seed;
 } dg_loader_options;
@@ -44,7 +44,7 @@ typedef struct {
 } dg_window;
 
 typedef struct dg_windows dg_windows;
-dg_err dg_windows_open(const dg_loader_options *o, const dg_records *records, dg_backend *b, dg_windows **out);
+dg_err dg_windows_open(const dg_loader_options *o, const dg_training_records *records, dg_backend *b, dg_windows **out);
 void dg_windows_close(dg_windows *w);
 
 /* Start reading the window of an epoch that begins at place `first`, and the window after it. Call it once. */

@@ -87,10 +87,10 @@ static dg_err test(trial *t, int count, dg_evaluation *out)
 {
     const dg_jury *j = t->jury;
     const size_t image = (size_t)j->size * (size_t)j->size * (size_t)j->channels;
-    const dg_records records = {.images = dg_images_of(t->pixels, count, image),
-                                .label = t->label,
-                                .bytes = dg_job_record_bytes(&t->job),
-                                .count = count};
+    const dg_training_records records = {.images = dg_images_of(t->pixels, count, image),
+                                         .label = t->label,
+                                         .bytes = dg_job_record_bytes(&t->job),
+                                         .count = count};
     return dg_evaluate(&t->job, &records, 0, t->label, count, out);
 }
 

@@ -133,7 +133,8 @@ dg_err dg_job_records(const dg_job *job, const uint8_t *pixels, const int32_t *l
 
 /* Describe the records of images and labels, which the caller keeps. Records with input = zca are computed into *ready
  * (malloc'd), from images in memory. */
-dg_err dg_job_view(const dg_job *job, const dg_images *images, const int32_t *label, uint8_t **ready, dg_records *out);
+dg_err dg_job_view(const dg_job *job, const dg_images *images, const int32_t *label, uint8_t **ready,
+                   dg_training_records *out);
 
 /* How the job reads its dataset, of which an epoch uses `used` images. */
 dg_loader_options dg_job_loading(const dg_job *job, int used, uint64_t seed);

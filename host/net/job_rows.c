@@ -70,13 +70,14 @@ dg_err dg_job_records(const dg_job *job, const uint8_t *pixels, const int32_t *l
     return e;
 }
 
-dg_err dg_job_view(const dg_job *job, const dg_images *images, const int32_t *label, uint8_t **ready, dg_records *out)
+dg_err dg_job_view(const dg_job *job, const dg_images *images, const int32_t *label, uint8_t **ready,
+                   dg_training_records *out)
 {
     *ready = NULL;
-    *out = (dg_records){.images = *images,
-                        .label = dg_job_labelled(job) ? label : NULL,
-                        .bytes = dg_job_record_bytes(job),
-                        .count = images->count};
+    *out = (dg_training_records){.images = *images,
+                                 .label = dg_job_labelled(job) ? label : NULL,
+                                 .bytes = dg_job_record_bytes(job),
+                                 .count = images->count};
     if (job->model.input != DG_INPUT_ZCA) return DG_OK;
     const dg_err e = dg_job_records(job, images->memory, label, images->count, ready);
     out->data = *ready;

@@ -474,7 +474,9 @@ const dg_option dg_option_table[] = {
     {"image-memory", 0, "MB", DG_OPT_REAL, AT(image_memory), 0, 1e9, "0", NULL, MACHINE, T | D, SAVED,
      "limit of host memory for images in MB; 0 = half of what is free",
      "Images that need more memory stay in a file and are read during training: in the file of --cache, or in a "
-     "temporary file in TMPDIR (default /var/tmp). The weights do not depend on it."},
+     "temporary file in TMPDIR (default /var/tmp). The weights do not depend on it. On a CPU, a run trains on a copy "
+     "of "
+     "the dataset, which --device-memory limits."},
     {"device-memory", 0, "MB", DG_OPT_REAL, AT(device_memory), 0, 1e9, "0", NULL, MACHINE, T | P | N, SAVED,
      "limit of device memory for training in MB; 0 = no limit",
      "If the dataset does not fit into the memory that --device-memory allows, dcgan streams it from the host."},

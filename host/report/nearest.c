@@ -8,7 +8,7 @@
 #include "host/report/report.h"
 
 /* Images are compared after box filtering to SIDE x SIDE pixels, which tolerates shifts by one pixel. */
-enum { SHOWN = 16, ROW = 8, SIDE = 16, GAP = 2, VALUES = 4 * SIDE * SIDE, MOST = 1 << 16 };
+enum { SHOWN = 16, ROW = 8, SIDE = 16, GAP = 2, VALUES = 4 * SIDE * SIDE, MOST = 1 << 16, MOST_OF_FILE = 1 << 12 };
 
 typedef struct {
     int cells, values;
@@ -46,11 +46,12 @@ static double distance(const float *a, const float *b, int n)
     return sum;
 }
 
-/* Of more images than MOST, MOST images in even distances are compared. */
+/* Of more images than MOST, MOST images in even distances are compared; of images in a file, MOST_OF_FILE, because
+ * reading them competes with the training. */
 static dg_err look_through(search *s, const dg_images *images, int size, int channels)
 {
     const size_t image = images->bytes;
-    const int n = images->count < MOST ? images->count : MOST;
+    const int most = images->memory ? MOST : MOST_OF_FILE, n = images->count < most ? images->count : most;
     float seen[VALUES] = {0};
     uint8_t *pixels = malloc(image);
     dg_err e = pixels ? DG_OK : dg_fail(DG_DEVICE, "nearest.png: out of memory");

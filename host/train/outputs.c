@@ -244,15 +244,19 @@ void dg_begin_samples(dg_outputs *w, uint64_t epoch)
     free(in);
 }
 
-static double diversity_of(const dg_outputs *w, int cells)
+static double diversity_of(dg_outputs *w, int cells)
 {
     const dg_dataset *d = w->data;
     const size_t values = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
     const int n = cells < d->count ? cells : d->count;
-    uint8_t *reals;
-    const double real = first_images(d, n, &reals) ? 0 : dg_diversity(reals, n, values);
-    free(reals);
-    return real > 0 ? dg_diversity(w->samples.pixels, cells, values) / real : NAN;
+    uint8_t *reals = NULL;
+    if (!(w->real_diversity > 0)) {
+        const dg_err e = first_images(d, n, &reals);
+        if (!e) w->real_diversity = dg_diversity(reals, n, values);
+        dg_outputs_failed(w, e);
+        free(reals);
+    }
+    return w->real_diversity > 0 ? dg_diversity(w->samples.pixels, cells, values) / w->real_diversity : NAN;
 }
 
 void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait)

@@ -31,6 +31,7 @@ typedef struct {
         uint64_t epoch;  /* epoch of the grid that is copied now; 0: none */
         uint64_t given;
     } samples;
+    double real_diversity; /* of as many real images as a grid has cells, or 0 before the first grid */
     dg_report_keeper *report;
     uint64_t report_due; /* epoch that report.html must show; 0: none */
     dg_grid_seen seen;

@@ -90,7 +90,7 @@ static void on_finding(void *context, const dg_finding *f)
 static void note_waiting(dg_training *r, double seconds)
 {
     const double all = dg_windows_waited(r->feed.windows), waited = all - r->waited;
-    if (r->waited < 0 || !r->feed.windows) return;
+    if (r->waited < 0 || r->data.pixels) return;
     r->waited = all;
     if (waited < 0.1 * seconds || waited < 1) return;
     r->waited = -1;

@@ -34,7 +34,7 @@ static void count(dg_evaluation *v, const int32_t *label, const double *p, const
 }
 
 /* Run plan "test" on n records, from record `first` on. */
-static dg_err test(dg_job *job, const dg_records *r, int first, int n, size_t classes, double *p, double *each)
+static dg_err test(dg_job *job, const dg_training_records *r, int first, int n, size_t classes, double *p, double *each)
 {
     const int most = job->o.tested;
     uint8_t *chunk = malloc((size_t)most * r->bytes);
@@ -48,7 +48,8 @@ static dg_err test(dg_job *job, const dg_records *r, int first, int n, size_t cl
     return e;
 }
 
-dg_err dg_evaluate(dg_job *job, const dg_records *r, int first, const int32_t *label, int n, dg_evaluation *out)
+dg_err dg_evaluate(dg_job *job, const dg_training_records *r, int first, const int32_t *label, int n,
+                   dg_evaluation *out)
 {
     const size_t classes = (size_t)dg_job_classes(job), images = (size_t)n;
     *out = (dg_evaluation){.classes = (int)classes, .n = n};

@@ -19,7 +19,8 @@ enum { DG_CONFUSED_CLASSES = 1024 };
 
 /* Run plan "test" on n records, from record `first` on, with these labels. If logits are equal, the lower class is
  * predicted. Returns DG_DEVICE if out of memory. */
-dg_err dg_evaluate(dg_job *job, const dg_records *r, int first, const int32_t *label, int n, dg_evaluation *out);
+dg_err dg_evaluate(dg_job *job, const dg_training_records *r, int first, const int32_t *label, int n,
+                   dg_evaluation *out);
 void dg_evaluation_free(dg_evaluation *v);
 
 /* Write confusion.csv, confusion.png and worst.png. With too many classes, confusion.csv has only accuracies and

@@ -6,7 +6,7 @@
 #include "host/net/shards.h"
 #include "host/trainer/fit.h"
 
-/* max bytes of a dataset window; larger windows are not faster */
+/* max bytes of a dataset window; larger windows of images in memory were not faster */
 static const size_t WINDOW_BYTES = (size_t)32 << 20;
 
 static size_t fixed_bytes(const dg_job *job) { return job->arena.bytes + (size_t)job->o.rows * sizeof(int32_t); }
@@ -43,7 +43,8 @@ dg_err dg_room_of(dg_backend *b, double most_mb, dg_room *out)
     if (e) return e;
     out->others = b->threads ? 0 : out->total / 16 < (size_t)256 << 20 ? out->total / 16 : (size_t)256 << 20;
     out->have = out->unused > out->others ? out->unused - out->others : 0;
-    if (b->threads && b->group) out->have /= (size_t)b->group->local_size; /* each process of the machine needs it */
+    /* each process of the machine needs as much, and the first one has the decoded images */
+    if (b->threads && b->group && b->group->local_size > 1) out->have /= (size_t)b->group->local_size + 1;
     if (most_mb > 0 && most_mb * 1e6 < (double)out->have) out->have = (size_t)(most_mb * 1e6);
     return DG_OK;
 }

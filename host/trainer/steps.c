@@ -78,7 +78,7 @@ dg_err dg_trainer_start(dg_trainer *t, dg_job *job, const uint8_t *pixels, const
     const size_t image = (size_t)job->model.size * (size_t)job->model.size * (size_t)job->model.channels;
     const dg_images images = dg_images_of(pixels, count, image);
     const dg_loader_options o = dg_job_loading(job, used, seed);
-    dg_records r;
+    dg_training_records r;
     if (!e) e = dg_job_view(job, &images, t->label, &t->ready, &r);
     if (!e) e = dg_loader_open(&t->feed, job->backend, &r, &o);
     return e ? e : dg_job_alloc(job, t->feed.data, t->feed.perm);

@@ -102,9 +102,19 @@ fi
     ends 4 'a limit of the file size' sh -c "ulimit -f 100; exec \"\$0\" \"\$@\"" "$program" $gan --out none -q \
         --image-memory 0.001
     says disk-space
-    stderr_has 'too large for memory'
+    stderr_has 'too large for memory' 'set TMPDIR'
     TMPDIR=$dir/nowhere exits 4 $gan --out none -q --image-memory 0.001
     says no-temporary nowhere
+
+    # an interrupted command leaves no part of a cache
+    if [ -e "$PRELOADS/faults.so" ]; then
+        ends 130 'data with Ctrl-C' env LD_PRELOAD="$PRELOADS/faults.so" FAULT=signal:write:20 "$program" data cats \
+            --size 16 --cache made --image-memory 0.001
+        [ -z "$(ls -A | grep made)" ]
+        fact $? "an interrupted command leaves no cache: $(ls -A)"
+    fi
+    exits 0 data cats --size 16 --image-memory 0.001 --augment color --aug-preview preview.png
+    ensure 'a preview of augmentations' test -s preview.png
 
     # a damaged image ends the run with its name when it is read; the checkpoint before it is resumed without the cache
     exits 0 $gan --out damaged -q --cache made --image-memory 0.001 --checkpoint-every 1

@@ -30,8 +30,9 @@ static dg_err load_images(follower *f, const dg_options *o, const dg_lead *lead,
     d.seed = lead->seed;
     d.cache = o->cache;
     d.may_stay = true;
-    d.share = o->group->local_rank == 0 && o->group->local_size > 1;
-    d.shared = *shared ? shared : NULL;
+    d.most_mb = o->image_memory;
+    d.keep_file = o->group->local_rank == 0 && o->group->local_size > 1;
+    d.other_file = *shared ? shared : NULL;
     d.stop = &dg_stop_signal;
     const dg_err e = dg_dataset_load(&d, &f->data);
     if (e || (f->data.train == lead->images && f->data.fingerprint == lead->fingerprint)) return e;
@@ -65,7 +66,7 @@ static dg_err build(follower *f, const dg_options *o, const dg_lead *lead)
 {
     dg_err e = dg_job_build(&f->job, &f->model, &lead->job, f->backend);
     const dg_images images = dg_dataset_images(&f->data);
-    dg_records records;
+    dg_training_records records;
     uint8_t *none; /* rank 0 refuses input = zca */
     if (!e) e = dg_job_view(&f->job, &images, f->data.label, &none, &records);
     if (e) return e;

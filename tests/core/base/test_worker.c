@@ -248,7 +248,7 @@ static void threads_may_not_start(void)
     DG_CHECK(w && dg_worker_close(w) == DG_OK && done == 5 && order[4] == 4);
     arm(THREAD, 1, true);
     const dg_err none = dg_worker_open(3, &w);
-    DG_CHECK(disarm() && none == DG_DEVICE && strstr(dg_message(), "cannot start the writer thread"));
+    DG_CHECK(disarm() && none == DG_DEVICE && strstr(dg_message(), "cannot start a worker thread"));
     arm(MEMORY, 1, false);
     const dg_err memory = dg_worker_open(1, &w);
     DG_CHECK(disarm() && memory == DG_DEVICE && strstr(dg_message(), "out of memory"));

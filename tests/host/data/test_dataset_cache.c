@@ -3,6 +3,7 @@
 #include "dataset_folder.h"
 
 #include <sys/time.h>
+#include <zlib.h>
 
 static char other_cache[600];
 
@@ -206,14 +207,14 @@ static void stay(void)
             dg_dataset_free(&d);
         }
         /* another process reads the file of this one, in memory or not, without opening images */
-        o.share = true;
+        o.keep_file = true;
         o.cache = NULL;
         for (int stays = 0; stays < 2; stays++) {
             o.most_mb = stays ? 1e-6 : 1;
             DG_WORKS(dg_dataset_load(&o, &d));
             DG_CHECK(same(&d, &truth) && (d.pixels == NULL) == stays && d.file);
             dg_dataset_options o2 = all[i];
-            o2.shared = dg_dataset_shared_path(&d, path, sizeof path);
+            o2.other_file = dg_dataset_shared_path(&d, path, sizeof path);
             o2.cache = NULL;
             o2.may_stay = !stays;
             DG_WORKS(dg_dataset_load(&o2, &other));
@@ -251,6 +252,24 @@ static void damaged_image(void)
         0));
 }
 
+/* A forged cache: two images have the same slot. */
+static void forged(void)
+{
+    dg_dataset_options o = small();
+    renew_truth(o);
+    unlink(cache);
+    DG_CHECK(load(&o, 0));
+    blob b;
+    DG_CHECK(!blob_load(&b, cache));
+    const size_t images = (size_t)truth.count, lists = HEADER + images * 48, slots = lists + 16 * images;
+    memcpy(b.data + slots + 4, b.data + slots, 4);
+    memset(b.data + 20, 0, 4);
+    const uint32_t crc = (uint32_t)crc32(crc32(0, b.data, HEADER), b.data + lists, (uInt)(b.bytes - lists));
+    memcpy(b.data + 20, &crc, 4);
+    DG_CHECK(!blob_save(&b, cache) && load(&o, 0) && load(&o, 1));
+    blob_free(&b);
+}
+
 int main(void)
 {
     begin_at("cats");
@@ -262,6 +281,7 @@ int main(void)
     keyed();
     stay();
     damaged_image();
+    forged();
     damaged();
     dg_dataset_free(&truth);
     end();

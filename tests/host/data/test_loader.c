@@ -43,7 +43,7 @@ static int steps_to_give(const dg_loader *f, int place, int most)
 }
 
 /* most: max steps per launch */
-static void check(dg_backend *b, const dg_records *r, const dg_loader_options *o, int most)
+static void check(dg_backend *b, const dg_training_records *r, const dg_loader_options *o, int most)
 {
     dg_loader f;
     int32_t order[COUNT];
@@ -61,11 +61,12 @@ static void check(dg_backend *b, const dg_records *r, const dg_loader_options *o
     dg_loader_close(&f);
 }
 
-static void check_all(dg_backend *b, const dg_records *r)
+static void check_all(dg_backend *b, const dg_training_records *r)
 {
     for (int window = 0; window <= 7 * BATCH; window += BATCH)
         for (int most = 1; most < 4; most += 2) {
-            dg_loader_options o = {.batch = BATCH, .used = COUNT, .window = window, .seed = SEED};
+            dg_loader_options o = {
+                .batch = BATCH, .used = COUNT, .window = window, .shards = 1, .own = 1, .seed = SEED};
             check(b, r, &o, most);
             o.used = COUNT - COUNT % BATCH;
             check(b, r, &o, most);
@@ -91,7 +92,7 @@ static dg_image_file *store(size_t bytes, int32_t *slot)
         DG_CHECK(pwrite(fd, image, bytes, (off_t)(3 + (size_t)slot[i] * bytes)) == (ssize_t)bytes);
         sum[slot[i]] = (uint32_t)crc32(0, image, (uInt)bytes);
     }
-    DG_WORKS(dg_image_file_open(fd, "images", 3, COUNT, sum, &f));
+    DG_WORKS(dg_image_file_open(fd, "images", true, 3, COUNT, sum, &f));
     return f;
 }
 
@@ -101,7 +102,7 @@ static void damaged(dg_backend *b)
     int32_t slot[COUNT];
     char *name[COUNT];
     for (int i = 0; i < COUNT; i++) name[i] = i == 11 ? "the eleventh" : "another";
-    dg_records r = {.images = dg_images_of(NULL, COUNT, 5), .bytes = 5, .count = COUNT};
+    dg_training_records r = {.images = dg_images_of(NULL, COUNT, 5), .bytes = 5, .count = COUNT};
     r.images.file = store(5, slot);
     r.images.slot = slot;
     r.images.name = name;
@@ -109,7 +110,8 @@ static void damaged(dg_backend *b)
     DG_CHECK(pwrite(fd, "?", 1, 3 + (COUNT - 1 - 11) * 5 + 2) == 1);
     for (int window = 0; window <= 2 * BATCH; window += BATCH) {
         dg_loader f;
-        const dg_loader_options o = {.batch = BATCH, .used = COUNT, .window = window, .seed = SEED};
+        const dg_loader_options o = {
+            .batch = BATCH, .used = COUNT, .window = window, .shards = 1, .own = 1, .seed = SEED};
         dg_err e = dg_loader_open(&f, b, &r, &o);
         if (!e) e = dg_loader_epoch(&f, 0, 0);
         for (int place = 0; place < COUNT && !e; place += BATCH) e = dg_loader_step(&f, place, 1);
@@ -132,8 +134,9 @@ static void no_memory(dg_backend *b)
         int refused = 0;
         for (long k = 1; there && k < 1000; k++) {
             dg_loader f;
-            const dg_records r = {.images = dg_images_of(data, COUNT, 5), .bytes = 5, .count = COUNT};
-            const dg_loader_options o = {.batch = BATCH, .used = COUNT, .window = window, .seed = SEED};
+            const dg_training_records r = {.images = dg_images_of(data, COUNT, 5), .bytes = 5, .count = COUNT};
+            const dg_loader_options o = {
+                .batch = BATCH, .used = COUNT, .window = window, .shards = 1, .own = 1, .seed = SEED};
             arm(MEMORY, k, false);
             const dg_err e = dg_loader_open(&f, b, &r, &o);
             there = disarm();
@@ -159,7 +162,7 @@ int main(void)
     DG_CHECK(!dg_cpu_open(&(dg_cpu_options){.threads = 2, .real = DG_F32}, &b));
     for (size_t bytes = 1; bytes <= MOST; bytes += 8) {
         int32_t slot[COUNT];
-        dg_records r = {.images = dg_images_of(data, COUNT, bytes), .bytes = bytes, .count = COUNT};
+        dg_training_records r = {.images = dg_images_of(data, COUNT, bytes), .bytes = bytes, .count = COUNT};
         check_all(b, &r);
         r.label = label;
         r.bytes = bytes + LABEL;
@@ -169,7 +172,7 @@ int main(void)
         r.images.slot = slot;
         check_all(b, &r);
         dg_image_file_close(r.images.file);
-        r = (dg_records){.data = data, .bytes = bytes, .count = COUNT, .images.bytes = bytes};
+        r = (dg_training_records){.data = data, .bytes = bytes, .count = COUNT, .images.bytes = bytes};
         check_all(b, &r);
     }
     damaged(b);

@@ -145,10 +145,10 @@ static bool up(void)
     if (!e) e = dg_model_parse(text, "toy", &model);
     if (!e) e = dg_cpu_open(&(dg_cpu_options){.threads = 2, .real = DG_F64}, &r.backend);
     if (!e) e = dg_job_build(&r.job, &model, &go, r.backend);
-    const dg_records records = {.images = dg_dataset_images(&r.data), .bytes = each, .count = IMAGES};
+    const dg_training_records records = {.images = dg_dataset_images(&r.data), .bytes = each, .count = IMAGES};
     if (!e)
         e = dg_loader_open(&r.feed, r.backend, &records,
-                           &(dg_loader_options){.batch = BATCH, .used = IMAGES, .seed = 3});
+                           &(dg_loader_options){.batch = BATCH, .used = IMAGES, .shards = 1, .own = 1, .seed = 3});
     if (!e) e = dg_job_alloc(&r.job, r.feed.data, r.feed.perm);
     if (!e) e = dg_job_init(&r.job, 3);
     if (!e) e = dg_rundir_open(temp_path("run"), false, &r.dir);
