@@ -51,6 +51,13 @@ $(SIM)/sim/%.o: sim/%.cpp $(BUILD)/flags
 	@echo "  CXX   $<"
 	$(Q)$(CCACHE) $(CXX) $(SIM_FLAGS) -O2 -MMD -MP -c -o $@ $<
 
+# DCGAN_NCCL of tests; the program exports the runtime API that it calls.
+$(SIM)/nccl.so: sim/nccl/twin.cpp $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo "  CXX   $<"
+	$(Q)$(CCACHE) $(CXX) $(SIM_FLAGS) -O2 -MMD -MP -fPIC -c -o $(SIM)/nccl.o $<
+	$(Q)$(CXX) -shared -o $@ $(SIM)/nccl.o
+
 $(SIM)/tests/test_%.o: tests/kernels/ops/test_%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
@@ -78,9 +85,9 @@ $(SIM_SHARED:%=$(SIM)/$(1)/%): $(SIM)/$(1)/cuda_%: $(SIM)/tests/test_%.o $(SIM_K
 
 # The whole program with the simulated GPU for `--device cuda`.
 $(SIM)/$(1)/dcgan: $(BUILD)/host/cli/main.o $(patsubst %.cu,$(SIM)/$(1)/%.o,$(filter kernels/%,$(SIM_KERNELS))) \
-                $(SIM_OBJ) $(LIB)
+                $(SIM_OBJ) $(LIB) | $(SIM)/nccl.so
 	@echo "  LINK  $$@"
-	$(Q)$$(CXX) $$(SIM_$(1)) $$(ALL_LDFLAGS) -o $$@ $$^ $$(DEP_LIBS)
+	$(Q)$$(CXX) $$(SIM_$(1)) $$(ALL_LDFLAGS) -rdynamic -o $$@ $$^ $$(DEP_LIBS)
 endef
 $(foreach f,$(SIM_ALL),$(eval $(call sim_flavour,$(f))))
 

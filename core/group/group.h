@@ -11,6 +11,7 @@
 #include "core/base/err.h"
 
 typedef struct dg_group dg_group;
+struct dg_gpus;
 
 enum { DG_TURN_BYTES = 64 };
 
@@ -25,7 +26,7 @@ typedef struct {
     dg_err (*close)(dg_group *g);
 } dg_group_calls;
 
-/* The implementation makes and frees the struct (host/group/open.h). Only `failed` changes. */
+/* The implementation makes and frees the struct (host/group/open.h). Only `gpus` and `failed` change. */
 struct dg_group {
     const dg_group_calls *calls;
     int rank, size;
@@ -33,6 +34,7 @@ struct dg_group {
     int hosts;                  /* number of hosts */
     const char *name;           /* implementation and its version: "Open MPI 4.1.4" */
     const char *const *host;    /* host name of each rank */
+    struct dg_gpus *gpus;       /* connection between the GPUs of the ranks (core/plan/gpus.h), or NULL */
     dg_err failed;              /* error of the first call that failed; later calls return it at once */
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/plan/gpus.h"
 #include "host/group/hosts.h"
 #include "host/group/load.h"
 #include "host/group/watch.h"
@@ -78,6 +79,8 @@ static void abort_all(dg_group *g, int code)
     exit_code = code;
     (void)sigaction(SIGALRM, &(struct sigaction){.sa_handler = leave}, NULL);
     (void)alarm(10);
+    dg_gpus *gpus = __atomic_load_n(&g->gpus, __ATOMIC_ACQUIRE);
+    if (gpus) gpus->abort(gpus);
     of(g)->mpi->abort_all(code);
     _exit(code);
 }
@@ -86,6 +89,7 @@ static dg_err close_group(dg_group *g)
 {
     mpi_group *m = of(g);
     dg_watch_begin(m->watch);
+    if (g->gpus) g->gpus->close(g->gpus);
     const int bad = m->mpi->close();
     dg_watch_end(m->watch);
     dg_err e = bad ? dg_fail(DG_DEVICE, "closing the group of %d processes: failed (%s)", g->size, m->mpi->why())
@@ -95,6 +99,29 @@ static dg_err close_group(dg_group *g)
     free(m->host);
     free(m);
     return e;
+}
+
+static void prefix_of(const dg_group *g, char *out, size_t size)
+{
+    *out = 0;
+    if (g->rank) snprintf(out, size, "rank %d on %s: ", g->rank, g->host[g->rank]);
+}
+
+/* Ends all processes after an error of the connection between the GPUs, for which a step would wait forever. */
+static void look(void *context)
+{
+    mpi_group *m = context;
+    dg_gpus *gpus = __atomic_load_n(&m->group.gpus, __ATOMIC_ACQUIRE);
+    const char *why = gpus ? gpus->broken(gpus) : NULL;
+    if (!why) return;
+    char prefix[DG_HOST_NAME + 32], text[2 * DG_HOST_NAME + 256];
+    prefix_of(&m->group, prefix, sizeof prefix);
+    dg_set_message("%sthe connection between the GPUs has failed (%s: %s); {resume} continues the run from its last "
+                   "checkpoint",
+                   prefix, gpus->name, why);
+    snprintf(text, sizeof text, "%s", dg_message());
+    m->options.lost(text);
+    abort_all(&m->group, DG_DEVICE);
 }
 
 /* Reports the ranks that did not begin a call, and ends all processes. The lowest rank that waits reports. */
@@ -112,13 +139,13 @@ static void late(void *context, double seconds)
         absent++;
     }
     if (present != g->rank && seconds < m->options.limit + others_report) return;
-    char whom[DG_HOST_NAME + 96], prefix[DG_HOST_NAME + 32] = "", text[2 * DG_HOST_NAME + 256];
+    char whom[DG_HOST_NAME + 96], prefix[DG_HOST_NAME + 32], text[2 * DG_HOST_NAME + 256];
     if (absent == 0) snprintf(whom, sizeof whom, "no end of a message among %d processes", g->size);
     else if (absent == 1) snprintf(whom, sizeof whom, "no word from rank %d (%s)", first, g->host[first]);
     else
         snprintf(whom, sizeof whom, "no word from rank %d (%s) and %d other%s", first, g->host[first], absent - 1,
                  absent == 2 ? "" : "s");
-    if (g->rank) snprintf(prefix, sizeof prefix, "rank %d on %s: ", g->rank, g->host[g->rank]);
+    prefix_of(g, prefix, sizeof prefix);
     dg_set_message("%s%s for %g s; {resume} continues the run from its last checkpoint", prefix, whom,
                    m->options.limit);
     snprintf(text, sizeof text, "%s", dg_message());
@@ -139,7 +166,7 @@ static dg_err meet(mpi_group *m)
     }
     g->host = m->names;
     if (gethostname(m->host[g->rank], DG_HOST_NAME - 1)) snprintf(m->host[g->rank], DG_HOST_NAME, "unknown host");
-    dg_err e = dg_watch_open(m->options.limit, late, m, &m->watch);
+    dg_err e = dg_watch_open(m->options.limit, &(dg_watch_calls){late, look, m}, &m->watch);
     if (e) return e;
     e = all_gather(g, m->host, DG_HOST_NAME);
     if (e) return e;

@@ -15,8 +15,7 @@ struct dg_watch {
     double limit;
     double since; /* when the present call began or the limit was resumed */
     bool within, paused, closing;
-    void (*late)(void *context, double seconds);
-    void *context;
+    dg_watch_calls calls;
 };
 
 /* Waits for `seconds`, or until the watch is closed. Requires the lock. */
@@ -33,24 +32,23 @@ static void *serve(void *argument)
     pthread_mutex_lock(&w->lock);
     while (!w->closing) {
         const double seconds = dg_clock() - w->since;
-        if (w->within && !w->paused && seconds > w->limit) {
-            pthread_mutex_unlock(&w->lock);
-            w->late(w->context, seconds);
-            pthread_mutex_lock(&w->lock);
-        }
-        nap(w, w->limit < 10 ? w->limit / 10 : 1);
+        const bool late = w->limit > 0 && w->within && !w->paused && seconds > w->limit;
+        pthread_mutex_unlock(&w->lock);
+        if (late) w->calls.late(w->calls.context, seconds);
+        w->calls.each(w->calls.context);
+        pthread_mutex_lock(&w->lock);
+        nap(w, w->limit > 0 && w->limit < 10 ? w->limit / 10 : 1);
     }
     pthread_mutex_unlock(&w->lock);
     return NULL;
 }
 
-dg_err dg_watch_open(double limit, void (*late)(void *context, double seconds), void *context, dg_watch **out)
+dg_err dg_watch_open(double limit, const dg_watch_calls *calls, dg_watch **out)
 {
     *out = NULL;
-    if (limit <= 0) return DG_OK;
     dg_watch *w = calloc(1, sizeof *w);
     if (!w) return dg_fail(DG_DEVICE, "thread for the time limit: out of memory");
-    w->limit = limit, w->late = late, w->context = context;
+    w->limit = limit, w->calls = *calls;
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

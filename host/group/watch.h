@@ -1,4 +1,5 @@
-/* A time limit for calls of a group: a thread that calls a function while a call takes longer than the limit. */
+/* A time limit for calls of a group: a thread that calls a function while a call takes longer than the limit, and
+ * another function once per second. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,9 +8,15 @@
 
 typedef struct dg_watch dg_watch;
 
-/* Starts the thread. While a call has taken more than `limit` seconds, the thread calls late(context, seconds of the
- * call) repeatedly, at least once per second. A limit of 0 starts no thread and stores NULL. The caller closes *out. */
-dg_err dg_watch_open(double limit, void (*late)(void *context, double seconds), void *context, dg_watch **out);
+typedef struct {
+    void (*late)(void *context, double seconds); /* a call has taken this time, which is over the limit */
+    void (*each)(void *context);
+    void *context;
+} dg_watch_calls;
+
+/* Starts the thread, which makes each call at least once per second. With a limit of 0, calls are never late. The
+ * caller closes *out. */
+dg_err dg_watch_open(double limit, const dg_watch_calls *calls, dg_watch **out);
 
 /* Begin and end a call. */
 void dg_watch_begin(dg_watch *w);

@@ -202,6 +202,9 @@ dg_err dg_job_put_values(dg_job *job, int row, size_t first, const double *in, s
 /* Copy the first n values of a row. */
 dg_err dg_job_get_values(dg_job *job, int row, size_t n, double *out);
 
+/* Returns a hash of the ops, kernels and launches of all plans on a GPU, or 0 on a CPU. */
+uint64_t dg_job_plans(const dg_job *job);
+
 /* Generate n samples in batches from latent vectors `in` (n, dg_job_inputs). `pixels` (n, size, size, channels) may be
  * NULL. `x` receives the values before rounding to uint8, or is NULL. */
 dg_err dg_job_generate(dg_job *job, const float *in, int n, uint8_t *pixels, double *x);

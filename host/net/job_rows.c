@@ -1,4 +1,5 @@
 /* Plan names, dataset records, and the arena rows that all jobs have. */
+#include "core/plan/optimizer.h"
 #include "host/net/job.h"
 
 #include <stdlib.h>
@@ -114,4 +115,32 @@ void dg_job_rows(dg_job *job)
     job->row[DG_ROW_METRICS] = dg_arena_row(a, "metrics", DG_STATE, 0, DG_F64, metrics);
     job->row[DG_ROW_DATA] = dg_arena_row(a, "data", DG_OUTSIDE, 0, DG_U8, images);
     job->row[DG_ROW_PERM] = dg_arena_row(a, "permutation", DG_OUTSIDE, 0, DG_I32, (dg_shape){1, 1, 1, job->o.rows});
+}
+
+static uint64_t mixed(uint64_t hash, uint64_t value) { return (hash ^ value) * 1099511628211u; } /* FNV-1a */
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    while (*text) hash = mixed(hash, (unsigned char)*text++);
+    return hash;
+}
+
+uint64_t dg_job_plans(const dg_job *job)
+{
+    uint64_t hash = 14695981039346656037u;
+    if (job->backend->threads) return 0;
+    for (int k = 0; k < DG_PLANS; k++) {
+        const dg_plan *p = &job->plan[k];
+        if (k != DG_PLAN_TRAIN && k != DG_PLAN_TRAIN_SHORT) continue; /* rank 0 has other plans, too */
+        for (int i = 0; i < p->ops; i++) {
+            const dg_op *op = &p->op[i];
+            const dg_tune *t = &op->tune;
+            if (dg_is_update(op->kind)) continue; /* a rank may have no slice of the weights */
+            hash = hash_text(hash_text(hash, op->name), t->variant ? t->variant->name : "");
+            const int number[] = {t->block, t->tile_m, t->tile_n, t->stages, t->split, (int)t->math};
+            for (size_t n = 0; n < sizeof number / sizeof *number; n++) hash = mixed(hash, (uint64_t)number[n]);
+            hash = mixed(hash, dg_plan_fused(p, i));
+        }
+    }
+    return hash;
 }

@@ -31,6 +31,7 @@ static row variables[] = {
      "instruction set of the CPU kernels: base, avx2 or avx512 (default: the best one that the CPU supports)"},
     {"DCGAN_MPI", "plugin for MPI, with which several processes train (default: dcgan-mpi-openmpi.so or "
                   "dcgan-mpi-mpich.so, next to the program or in the library directory)"},
+    {"DCGAN_NCCL", "NCCL library, by which the GPUs of several processes exchange data (default: libnccl.so.2)"},
     {"OMP_NUM_THREADS", "number of threads if --threads is 0"},
     {"NO_COLOR", "if not empty, dcgan prints no colours on the terminal"},
     {NULL, NULL},

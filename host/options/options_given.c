@@ -22,7 +22,8 @@ char *dg_option_variable(const char *name, char out[64])
 }
 
 /* Environment variables that CPU kernels, host/group and tests read. */
-static const char *const elsewhere[] = {"DCGAN_ISA", "DCGAN_MESSAGE_KEYS", "DCGAN_MPI", "DCGAN_SHARED", NULL};
+static const char *const elsewhere[] = {"DCGAN_ISA",  "DCGAN_MESSAGE_KEYS", "DCGAN_MPI",
+                                        "DCGAN_NCCL", "DCGAN_SHARED",       NULL};
 
 /* Returns the option that is most similar to a misspelt name such as EPOHCS. Options of train are searched first. */
 static const dg_option *meant(const char *name)

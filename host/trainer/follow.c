@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/plan/precision.h"
 #include "host/group/agree.h"
 #include "host/group/open.h"
 #include "host/net/recipe_parts.h"
@@ -21,6 +22,13 @@ typedef struct {
     double lr[DG_NETS_MAX];
 } command;
 _Static_assert(sizeof(command) <= DG_TURN_BYTES, "a command is one turn");
+
+void dg_lead_device(const dg_backend *b, char *out, size_t size)
+{
+    const char *word = strrchr(b->name, ' ');
+    snprintf(out, size, "%s %s, %s", b->threads ? "a CPU with" : "a GPU of", word ? word + 1 : b->name,
+             dg_precision_name(b->real, b->math));
+}
 
 dg_err dg_lead_send(dg_group *g, dg_lead *lead)
 {
@@ -46,6 +54,21 @@ dg_err dg_group_share_path(dg_group *g, const char *own, char of[DG_TURN_BYTES])
     return e;
 }
 
+/* Sends memory of rank 0's backend to the others. Memory of a GPU passes through a buffer. */
+static dg_err broadcast(dg_backend *b, void *memory, size_t bytes)
+{
+    dg_group *g = b->group;
+    if (b->threads) return dg_group_broadcast(g, memory, bytes);
+    void *buffer = malloc(bytes);
+    dg_err e = buffer ? DG_OK : dg_fail(DG_DEVICE, "weights for %d processes: out of memory", g->size);
+    if (!e && !g->rank) e = b->get(b, buffer, memory, bytes);
+    if (e) dg_group_fail(g, e);
+    if (!e) e = dg_group_broadcast(g, buffer, bytes);
+    if (!e && g->rank) e = b->put(b, memory, buffer, bytes);
+    free(buffer);
+    return e;
+}
+
 /* Weights, gradients, moments, averages and buffers are the first tensors of the arena. */
 dg_err dg_group_weights(dg_job *job, dg_err e)
 {
@@ -56,7 +79,7 @@ dg_err dg_group_weights(dg_job *job, dg_err e)
     for (int i = 0; i < a->rows; i++)
         if (a->row[i].kind <= DG_BUFFER && a->row[i].offset + a->row[i].bytes > bytes)
             bytes = a->row[i].offset + a->row[i].bytes;
-    return dg_group_broadcast(job->backend->group, a->base, bytes);
+    return broadcast(job->backend, a->base, bytes);
 }
 
 /* Exchange commands and answers. */
@@ -89,13 +112,27 @@ dg_err dg_lead_steps(dg_group *g, bool begins, const dg_position *at, const doub
     return e;
 }
 
+/* Collects the ranks' parts of memory on rank 0. */
+static dg_err gather_parts(dg_backend *b, char *all, size_t each)
+{
+    dg_group *g = b->group;
+    char *const own = all + (size_t)g->rank * each;
+    if (b->threads) return dg_group_gather(g, own, all, each);
+    const size_t parts = g->rank ? 1 : (size_t)g->size;
+    char *buffer = malloc(parts * each);
+    dg_err e = buffer ? b->get(b, buffer, own, each) : dg_fail(DG_DEVICE, "a checkpoint: out of memory");
+    if (e) dg_group_fail(g, e);
+    if (!e) e = dg_group_gather(g, buffer, buffer, each);
+    if (!e && !g->rank) e = b->put(b, all, buffer, parts * each);
+    free(buffer);
+    return e;
+}
+
 static dg_err gather(dg_job *job, const dg_weights *w, dg_row_kind kind)
 {
-    dg_group *g = job->backend->group;
     if (w->first[kind] < 0) return DG_OK;
-    const size_t each = (size_t)dg_slice_length(w->n, g->size) * dg_type_bytes(job->backend->real);
-    char *all = dg_job_memory(job, w->first[kind]);
-    return dg_group_gather(g, all + (size_t)g->rank * each, all, each);
+    const size_t each = (size_t)dg_slice_length(w->n, job->backend->group->size) * dg_type_bytes(job->backend->real);
+    return gather_parts(job->backend, dg_job_memory(job, w->first[kind]), each);
 }
 
 static dg_err gather_moments(dg_job *job)

@@ -11,13 +11,18 @@
 typedef struct {
     int code;           /* dg_err of the leader; if it is not DG_OK, the followers end with this code */
     char options[4096]; /* options that change results, as in config.ini (dg_config_results), cut to this length */
-    char isa[64];       /* instruction set */
+    char device[64];    /* instruction set or GPU architecture, and precision (dg_lead_device) */
+    bool on_cpu;
+    uint64_t plans; /* dg_job_plans */
     char model[DG_MODEL_TEXT_MAX];
     dg_job_options job; /* without pointers */
     int images, used;
     int labelled; /* true if records have labels */
     uint64_t fingerprint, seed;
 } dg_lead;
+
+/* Writes the properties of the device that determine the bits of results. */
+void dg_lead_device(const dg_backend *b, char *out, size_t size);
 
 /* Rank 0 sends *lead, the others receive it. Returns lead->code on followers, with an empty message. */
 dg_err dg_lead_send(dg_group *g, dg_lead *lead);

@@ -37,7 +37,7 @@ dg_err dg_gpu_enqueue(gpu *c, const dg_op *op, cudaStream_t stream)
 static dg_err round_behind(gpu *c, const dg_plan *p, const dg_op *op, cudaStream_t stream)
 {
     const dg_row *w = dg_plan_writes_weights(p, op);
-    if (!w) return DG_OK;
+    if (!w || (c->base.group && op->kind != DG_OP_shard_share)) return DG_OK; /* op shard_share completes a slice */
     const dg_rounded r = dg_rounded_of(p, w->net);
     dev_op = op->name;
     dg_round_weights(&r, stream);

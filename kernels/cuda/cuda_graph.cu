@@ -54,6 +54,13 @@ static dg_err prepare(recording *r)
     return DG_OK;
 }
 
+/* A message between processes and the launch after it do not overlap other launches. */
+static bool is_message(const dg_plan *p, int i)
+{
+    const dg_op_kind kind = p->op[p->launch ? p->launch[i].main : i].kind;
+    return kind == DG_OP_shard_exchange || kind == DG_OP_shard_share;
+}
+
 static dg_err record_piece(recording *r, int i)
 {
     gpu *c = r->c;
@@ -69,7 +76,8 @@ static dg_err record_piece(recording *r, int i)
     /* The flag `early` (fused.h) concerns the two previous launches in the plan's order. A launch therefore overlaps
      * only the launch before it in the plan. */
     const bool overlaps = dev_programmatic;
-    dev_programmatic = overlaps && !waits && (!r->begun || (i > 0 && b->after[b->branch] == i - 1));
+    dev_programmatic = overlaps && !waits && (!r->begun || (i > 0 && b->after[b->branch] == i - 1)) &&
+                       !is_message(r->p, i) && !(i > 0 && is_message(r->p, i - 1));
     const dg_err e = dg_gpu_enqueue_piece(c, r->p, i, stream);
     dev_programmatic = overlaps;
     if (e) return e;
@@ -123,7 +131,7 @@ static bool without_overlap(gpu *c)
     case cudaErrorStreamCaptureInvalidated: break;
     default: return false;
     }
-    if (c->broken || !dev_programmatic) return false;
+    if (c->broken || !dev_programmatic || c->base.group) return false; /* a group captures the same on all ranks */
     dg_warn(DG_MSG("no-overlap",
                    "the driver refused overlapping kernels: %s; the run continues without overlap, more slowly ({fuse} "
                    "-overlap turns overlap off without a warning)"),

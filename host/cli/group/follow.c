@@ -7,6 +7,7 @@
 #include "host/cli/commands.h"
 #include "host/cli/group/join.h"
 #include "host/group/agree.h"
+#include "host/group/connect.h"
 #include "host/group/open.h"
 #include "host/run/stop.h"
 #include "host/train/classes.h"
@@ -47,24 +48,42 @@ static dg_err load_images(follower *f, const dg_options *o, const dg_lead *lead,
                    o->data);
 }
 
+static dg_err no_gpu(void)
+{
+    dg_cuda_device device;
+    const char *why = "";
+    if (dg_cuda_devices(&device, 1, &why) && !device.usable) why = device.why_not;
+    return dg_fail(DG_DEVICE,
+                   DG_MSG("ranks-no-gpu", "this process has no GPU that dcgan can use (%s), but rank 0 has one; "
+                                          "{device cpu} trains on CPUs"),
+                   why);
+}
+
 static dg_err open_device(follower *f, const dg_options *o, const dg_lead *lead)
 {
     const dg_err e = dg_open_backend(o, &f->backend);
     if (e) return e;
-    const char *isa = strrchr(f->backend->name, ' ');
+    char own[sizeof lead->device];
     f->backend->group = o->group;
-    if (f->backend->queues || strcmp(isa ? isa + 1 : f->backend->name, lead->isa) != 0)
+    dg_lead_device(f->backend, own, sizeof own);
+    if (f->backend->threads && !lead->on_cpu) return no_gpu();
+    if (strcmp(own, lead->device) != 0)
         return dg_fail(DG_DEVICE,
-                       DG_MSG("ranks-device",
-                              "this process would compute on %s, rank 0 on a CPU with %s; give {device} cpu, or set "
-                              "DCGAN_ISA to an instruction set that all machines have"),
-                       f->backend->name, lead->isa);
+                       DG_MSG("ranks-device", "this process would compute on %s, rank 0 on %s; every process needs the "
+                                              "same kind of GPU, or give {device} cpu and set DCGAN_ISA to an "
+                                              "instruction set that all machines have"),
+                       own, lead->device);
     return DG_OK;
 }
 
 static dg_err build(follower *f, const dg_options *o, const dg_lead *lead)
 {
     dg_err e = dg_job_build(&f->job, &f->model, &lead->job, f->backend);
+    if (!e && dg_job_plans(&f->job) != lead->plans)
+        e = dg_fail(DG_DEVICE,
+                    DG_MSG("ranks-plans", "%s: other kernels than those of rank 0; every process needs the same GPU, "
+                                          "{tuning} file and {fuse}"),
+                    f->backend->name);
     const dg_images images = dg_dataset_images(&f->data);
     dg_training_records records;
     uint8_t *none; /* rank 0 refuses input = zca */
@@ -121,6 +140,7 @@ static dg_err follow(follower *f, const dg_options *o)
     dg_err e = dg_lead_send(o->group, lead);
     const dg_err own = e ? e : set_up(f, o, lead);
     if (!e) e = dg_group_agree(o->group, own && dg_stop_signal ? (dg_err)(128 + dg_stop_signal) : own);
+    if (!e) e = dg_group_connect(f->backend);
     dg_group_pause_limit(o->group, false);
     free(lead);
     if (!e) e = dg_group_weights(&f->job, DG_OK);

@@ -49,6 +49,32 @@ static dg_err divide_threads(dg_options *o)
     return e;
 }
 
+/* Sets o->device to the GPU of this process: among the GPUs that it can use, the one with its local rank as number, or
+ * the only one. */
+static dg_err choose_device(dg_options *o)
+{
+    enum { MOST_DEVICES = 64 };
+    dg_cuda_device device[MOST_DEVICES];
+    const char *why;
+    const dg_group *g = o->group;
+    const bool must = dg_option_given(o, "device") && strcmp(o->device, "auto") != 0;
+    if (must && strcmp(o->device, "cuda") != 0) return DG_OK;
+    int usable[MOST_DEVICES], n = 0;
+    const int count = dg_cuda_devices(device, MOST_DEVICES, &why);
+    for (int i = 0; i < count; i++)
+        if (device[i].usable) usable[n++] = i;
+    if (!n) return must ? DG_OK : dg_path_set(&o->device, "cpu"); /* the backend reports why */
+    if (n > 1 && g->local_rank >= n)
+        return dg_fail(DG_USAGE,
+                       DG_MSG("ranks-gpus",
+                              "%d processes on a machine with %d GPUs: start one process per GPU, or give "
+                              "{device cpu}"),
+                       g->local_size, n);
+    char name[32];
+    snprintf(name, sizeof name, "cuda:%d", usable[n > 1 ? g->local_rank : 0]);
+    return dg_path_set(&o->device, name);
+}
+
 /* What each process does before the agreement. */
 static dg_err prepare(dg_options *o, bool closed)
 {
@@ -56,8 +82,7 @@ static dg_err prepare(dg_options *o, bool closed)
     if (!e && !o->batch)
         e = dg_fail(DG_USAGE, DG_MSG("ranks-batch-auto", "--batch auto: not supported with several processes; find a "
                                                          "batch size with dcgan batch, then give it"));
-    if (!e && !dg_option_given(o, "device")) e = dg_path_set(&o->device, "cpu");
-    return e;
+    return e ? e : choose_device(o);
 }
 
 dg_err dg_join(dg_options *o, dg_err parsed, bool closed)

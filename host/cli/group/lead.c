@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include "core/base/plural.h"
+#include "core/plan/gpus.h"
 #include "host/group/agree.h"
+#include "host/group/connect.h"
 #include "host/group/open.h"
 #include "host/options/option_table.h"
 #include "host/run/length.h"
@@ -31,8 +33,9 @@ dg_err dg_lead_begin(dg_training *r, const dg_model *model)
     }
     snprintf(all->options, sizeof all->options, "%s", options);
     free(options);
-    const char *isa = strrchr(r->backend->name, ' ');
-    snprintf(all->isa, sizeof all->isa, "%s", isa ? isa + 1 : r->backend->name);
+    dg_lead_device(r->backend, all->device, sizeof all->device);
+    all->on_cpu = r->backend->threads > 0;
+    all->plans = dg_job_plans(&r->job);
     memcpy(all->model, model->text, sizeof all->model);
     all->job = r->job.o;
     all->job.samples = all->job.tested = 0;
@@ -49,6 +52,7 @@ dg_err dg_lead_begin(dg_training *r, const dg_model *model)
     char shared[DG_TURN_BYTES], of[DG_TURN_BYTES];
     if (!e) e = dg_group_share_path(g, dg_dataset_shared_path(&r->data, shared, sizeof shared), of);
     if (!e) e = dg_group_agree(g, DG_OK);
+    if (!e) e = dg_group_connect(r->backend);
     if (e) r->leads = false;
     dg_group_pause_limit(g, false);
     free(all);
@@ -84,11 +88,15 @@ void dg_note_shards(const dg_training *r)
     const int shards = dg_shards_of(&r->o->job), each = r->o->batch / shards,
               left = r->o->drop_last ? 0 : r->data.train - dg_images_of_epoch(r->o, r->data.train);
     const dg_group *g = r->o->group;
-    if (g)
+    if (g && g->gpus)
+        dg_progress_note(r->progress,
+                         DG_MSG("note-group-gpus", "%d processes on %d machine%s by %s and %s, one GPU each"), g->size,
+                         g->hosts, dg_s(g->hosts), g->name, g->gpus->name);
+    else if (g)
         dg_progress_note(r->progress, DG_MSG("note-group", "%d processes on %d machine%s by %s, %d thread%s each"),
                          g->size, g->hosts, dg_s(g->hosts), g->name, r->backend->threads, dg_s(r->backend->threads));
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
-    if (g && r->o->bound && r->o->bound < online)
+    if (g && !g->gpus && r->o->bound && r->o->bound < online)
         dg_progress_note(r->progress,
                          DG_MSG("note-bound",
                                 "the launcher gave the processes of this machine %d of %ld processors; give mpirun "

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/plan/limits.h"
+#include "core/tune/variants.h"
 #include "kernels/ops/ops.h"
 
 static const char *sum_complete(dg_op *op)
@@ -94,9 +95,12 @@ const dg_op_info dg_info_shard_metrics = {
     .roundings = 1,
 };
 
+/* Messages of one connection must have the same order on all ranks. */
+static const dg_variant message = {.name = "direct", .check = dg_variant_check_sweep, .exclusive = true};
+
 #define MESSAGE                                                                                                 \
     .shape = {{"n", DG_FIELD(shard_message, n)}, {"ranks", DG_FIELD(shard_message, ranks)}}, .flops = no_flops, \
-    .variants = {&dg_direct}, .limits = dg_limits_relative
+    .variants = {&message}, .limits = dg_limits_relative
 
 const dg_op_info dg_info_shard_exchange = {
     .operand = {DG_OUTPUT(shard_message, x, ranks, n), DG_INPUT(shard_message, g, ranks, n)},

@@ -1,6 +1,6 @@
 /* Ops of a batch that is divided into shards: one thread per value of a sum, per channel, or one thread.
- * Bound by: memory (shard_sum), the launch (others). Groups of processes have no GPUs, so messages are copies. */
-#include "kernels/dev/cuda.cuh"
+ * Bound by: memory (shard_sum), the connection of the GPUs (messages), the launch (others). */
+#include "kernels/cuda/nccl.cuh"
 
 /* Node l is the sum of 2^l shards. A shard that completes a pair of nodes is added at once, as in a binary counter. */
 template <class real> static __global__ void sum_kernel(const dg_shard_sum_args a)
@@ -93,14 +93,18 @@ template <class real> static __global__ void copy_kernel(real *x, const real *g,
 template <class real>
 void dg_cuda_shard_exchange(const dg_shard_message_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    KLAUNCH(copy_kernel<real>, dg_grid(a->n, tune->block), dim3(tune->block), 0, stream, (real *)a->x,
-            (const real *)a->g, a->n);
+    if (a->ranks > 1) dg_nccl_exchange(a->group, a->x, a->g, (size_t)a->n * sizeof(real), stream);
+    else
+        KLAUNCH(copy_kernel<real>, dg_grid(a->n, tune->block), dim3(tune->block), 0, stream, (real *)a->x,
+                (const real *)a->g, a->n);
 }
 DG_INSTANTIATE(shard_exchange, shard_message)
 
 template <class real> void dg_cuda_shard_share(const dg_shard_message_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    KLAUNCH(copy_kernel<real>, dg_grid(a->n, tune->block), dim3(tune->block), 0, stream, (real *)a->x,
-            (const real *)a->x, a->n);
+    if (a->ranks > 1) dg_nccl_share(a->group, a->x, (size_t)a->n * sizeof(real), stream);
+    else
+        KLAUNCH(copy_kernel<real>, dg_grid(a->n, tune->block), dim3(tune->block), 0, stream, (real *)a->x,
+                (const real *)a->x, a->n);
 }
 DG_INSTANTIATE(shard_share, shard_message)

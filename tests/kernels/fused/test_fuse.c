@@ -1,5 +1,6 @@
 /* Tests the pass that fuses ops into launches. Every op must be in one launch, and no op may run before its inputs. A
  * training step of the published network must have the expected number of kernels. */
+#include "core/group/group.h"
 #include "core/plan/branches.h"
 #include "core/plan/gather.h"
 #include "core/plan/ordered.h"
@@ -65,6 +66,8 @@ static void check_launches(const dg_plan *p, unsigned what)
 
 static bool updates(const dg_plan *p, int launch)
 {
+    const dg_op *op = launch < 0 ? NULL : &p->op[p->launch[launch].main];
+    if (op && op->kind == DG_OP_shard_share && dg_plan_row(p, op, 0)->kind == DG_PARAM) return true;
     for (int i = 0; i < DG_OPTIMIZERS; i++)
         if (launch < 0 || p->op[p->launch[launch].main].kind == dg_optimizers[i].op) return true;
     return false;
@@ -201,12 +204,38 @@ static int count_absent(const dg_plan *p)
     return n;
 }
 
+/* True if launch `first` ends before launch `then` begins. */
+static bool ends_before(const dg_branched *all, int first, int then)
+{
+    for (int k = 0; k < DG_BRANCHES; k++)
+        if (all[then].after[k] == first || (all[then].after[k] > first && ends_before(all, first, all[then].after[k])))
+            return true;
+    return false;
+}
+
+/* Messages must have one order on all ranks, although independent launches are branches. */
+static void check_messages(const dg_plan *p, int messages)
+{
+    dg_branched *all = calloc((size_t)p->launches + 1, sizeof *all);
+    int last = -1;
+    if (!DG_CHECK(all && !dg_plan_branch(p, all))) return;
+    for (int i = 0; i < p->launches; i++) {
+        const dg_op *op = &p->op[p->launch[i].main];
+        if (op->kind != DG_OP_shard_exchange && op->kind != DG_OP_shard_share) continue;
+        DG_CHECKF(last < 0 || ends_before(all, last, i), "%s may overlap the message before it", op->name);
+        last = i;
+        messages--;
+    }
+    DG_CHECKF(!messages, "%d messages are missing", messages);
+    free(all);
+}
+
 /* Each shard must fuse as much as a whole batch of its size. */
-static void check_shards(const dg_plan *p, int shards, int absent)
+static void check_shards(const dg_plan *p, int shards, bool apart, int absent)
 {
     const int networks = 2;
-    DG_CHECKF(count_kind(p, DG_LAUNCH_UPDATE) == (shards == 1 ? networks : 0), "%d shards", shards);
-    DG_CHECKF(count_kind(p, DG_LAUNCH_GRADIENTS) == (shards == 1 ? 0 : networks * shards), "%d shards", shards);
+    DG_CHECKF(count_kind(p, DG_LAUNCH_UPDATE) == (apart ? 0 : networks), "%d shards", shards);
+    DG_CHECKF(count_kind(p, DG_LAUNCH_GRADIENTS) == (apart ? networks * shards : 0), "%d shards", shards);
     DG_CHECKF(count_absent(p) == shards * absent, "%d shards: %d tensors are not stored, not %d", shards,
               count_absent(p), shards * absent);
     for (int i = 0; i < p->ops; i++)
@@ -219,22 +248,26 @@ static void check_shards(const dg_plan *p, int shards, int absent)
     check_rounded(p);
 }
 
-static void shards(const char *name, dg_math math, const char *arch)
+static void shards(const char *name, dg_math math, const char *arch, int ranks)
 {
+    dg_group group = {.rank = ranks - 1, .size = ranks};
     static dg_model m;
     dg_machine machine;
     int absent = 0;
     if (!DG_CHECK(!dg_model_read(name, &m) && !dg_machine_arch(arch, DG_F32, &machine))) return;
     machine.math = math;
-    for (int v = 1; v <= 4; v *= 2) {
+    for (int v = ranks; v <= 4; v *= 2) {
+        const int own = v / ranks;
         dg_backend *b;
         dg_job g;
         if (!DG_CHECKF(!dg_planner_open(&machine, NULL, DG_FUSE_ALL, &b), "%s", dg_message())) return;
+        if (ranks > 1) b->group = &group;
         const dg_job_options o = {.batch = v * SHARD_BATCH, .rows = v * SHARD_BATCH, .train = true, .shards = v};
         if (DG_CHECKF(!dg_job_build(&g, &m, &o, b), "%s", dg_message())) {
-            if (v == 1) absent = count_absent(&g.plan[DG_PLAN_TRAIN]);
+            if (v == ranks) absent = count_absent(&g.plan[DG_PLAN_TRAIN]);
             DG_CHECK(absent > 0);
-            check_shards(&g.plan[DG_PLAN_TRAIN], v, absent);
+            check_shards(&g.plan[DG_PLAN_TRAIN], own, v > 1, absent);
+            check_messages(&g.plan[DG_PLAN_TRAIN], ranks > 1 ? 5 : 0);
             dg_job_free(&g);
         }
         b->close(b);
@@ -431,8 +464,9 @@ int main(void)
     for (early = 0, optimizer = DG_SGD; optimizer < DG_OPTIMIZERS; optimizer++)
         plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 0);
     DG_CHECK(early > 0);
-    shards("dcgan64-paper", DG_MATH_BF16, "sm_90");
-    shards("dcgan64", DG_MATH_FP16, "sm_75");
+    shards("dcgan64-paper", DG_MATH_BF16, "sm_90", 1);
+    shards("dcgan64-paper", DG_MATH_BF16, "sm_90", 2);
+    shards("dcgan64", DG_MATH_FP16, "sm_75", 1);
     images();
     penalties();
     order(false);
