@@ -6,6 +6,7 @@
  * A call that fails returns DG_DEVICE; after that, the only valid calls are dg_group_abort and dg_group_close. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/base/err.h"
@@ -32,6 +33,7 @@ struct dg_group {
     int rank, size;
     int local_rank, local_size; /* rank and number of processes among those of this host */
     int hosts;                  /* number of hosts */
+    bool turns_on_gpu;          /* a turn waits until the GPUs have done the steps before it */
     const char *name;           /* implementation and its version: "Open MPI 4.1.4" */
     const char *const *host;    /* host name of each rank */
     struct dg_gpus *gpus;       /* connection between the GPUs of the ranks (core/plan/gpus.h), or NULL */

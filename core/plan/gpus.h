@@ -2,6 +2,7 @@
  * shard_share send device memory. The group closes it, after the backend and its graphs with messages. */
 #pragma once
 
+#include "core/group/transport.h"
 #include "core/plan/backend.h"
 
 typedef struct dg_gpus {
@@ -15,3 +16,8 @@ typedef struct dg_gpus {
 /* Connects the GPUs of all ranks of b->group, and sets b->group->gpus. Each rank makes the call. Returns DG_USAGE if
  * two ranks have the same GPU, DG_DEVICE if a rank has no NCCL or another version. */
 dg_err dg_cuda_connect(dg_backend *b);
+
+/* Returns a transport that needs no MPI: NCCL connects the ranks, each with the GPU `device`, at `address`
+ * ("host:port") of rank 0. The calls go through buffers on the GPUs, after all work that b->group's backend has
+ * enqueued. */
+const dg_transport *dg_nccl_transport(int rank, int size, int device, const char *address);

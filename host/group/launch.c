@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Value of a variable, or NULL if it is not set or empty. */
@@ -34,6 +35,23 @@ static dg_err read_place(dg_launched *l, const char *rank, const char *size)
     return e || !rank ? e : number(rank, 0, l->size ? l->size - 1 : INT_MAX, &l->rank);
 }
 
+/* Reads what processes need to find each other without MPI. torchrun itself listens on MASTER_PORT. */
+static dg_err read_address(dg_launched *l)
+{
+    static const char *const names[] = {"LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!value_of(names[i]))
+            return dg_fail(DG_USAGE,
+                           DG_MSG("torchrun-variable", "RANK=%d and WORLD_SIZE=%d, but no %s, which torchrun "
+                                                       "sets; {alone} trains in one process"),
+                           l->rank, l->size, names[i]);
+    int port = 0;
+    dg_err e = number("LOCAL_RANK", 0, INT_MAX, &l->local_rank);
+    if (!e) e = number("MASTER_PORT", 1, 65534, &port);
+    if (!e) snprintf(l->address, sizeof l->address, "%.256s:%d", value_of("MASTER_ADDR"), port + 1);
+    return e;
+}
+
 dg_err dg_launch_read(dg_launched *out)
 {
     static const struct {
@@ -49,7 +67,7 @@ dg_err dg_launch_read(dg_launched *out)
         e = read_place(out, "RANK", "WORLD_SIZE");
         if (e || out->size > 1) {
             out->by = DG_LAUNCH_TORCHRUN, out->program = "torchrun";
-            return e;
+            return e ? e : read_address(out);
         }
         out->rank = -1, out->size = 0;
     }

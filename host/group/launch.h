@@ -18,6 +18,9 @@ typedef struct {
     const char *program; /* "mpirun", "srun" or "torchrun", for messages */
     int rank;            /* -1: unknown */
     int size;            /* number of processes; 0: unknown */
+    /* torchrun: rank on this machine, and the address at which rank 0 listens for NCCL, "host:port" */
+    int local_rank;
+    char address[300];
 } dg_launched;
 
 /* Reads the environment. A group of one process is DG_LAUNCH_ALONE. Returns DG_USAGE, with a message that names the

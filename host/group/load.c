@@ -45,11 +45,6 @@ dg_err dg_mpi_load(const dg_launched *l, const dg_mpi_table **out)
 {
     static const char *const kinds[] = {"openmpi", "mpich"};
     const char *given = getenv("DCGAN_MPI");
-    if (l->by == DG_LAUNCH_TORCHRUN)
-        return dg_fail(DG_USAGE,
-                       "started as one of %d processes by torchrun, which starts no MPI: start with mpirun or srun; "
-                       "{alone} trains in one process",
-                       l->size);
     if (given && *given) return load(given, "DCGAN_MPI=", out);
     const int preferred = l->by == DG_LAUNCH_PMI;
     for (int k = 0; k < 2; k++)

@@ -14,7 +14,7 @@
 /* The first member is what the caller has. */
 typedef struct {
     dg_group group;
-    const dg_mpi_table *mpi;
+    const dg_transport *mpi;
     dg_watch *watch;
     dg_group_options options;
     char (*host)[DG_HOST_NAME];
@@ -181,7 +181,10 @@ static dg_err open_mpi(const dg_launched *l, mpi_group *m)
     const dg_group_options *o = &m->options;
     dg_group *g = &m->group;
     g->calls = &calls;
-    dg_err e = dg_mpi_load(l, &m->mpi);
+    const bool torchrun = l->by == DG_LAUNCH_TORCHRUN;
+    g->turns_on_gpu = torchrun;
+    if (torchrun) m->mpi = dg_nccl_transport(l->rank, l->size, o->device, l->address);
+    dg_err e = torchrun ? DG_OK : dg_mpi_load(l, &m->mpi);
     if (e) return e;
     const double word_after = o->limit < 4 ? o->limit / 4 : 1;
     const int bad = m->mpi->open(word_after, o->piece, &g->rank, &g->size);

@@ -1,4 +1,5 @@
-/* Opens the group of the processes that a launcher started (host/group/launch.h), over MPI. */
+/* Opens the group of the processes that a launcher started (host/group/launch.h), over MPI, or for torchrun
+ * over NCCL. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,6 +13,7 @@ typedef struct {
     /* Prints the message about a call over the limit. Called by another thread, before all processes end with exit code
      * DG_DEVICE. */
     void (*lost)(const char *message);
+    int device;   /* torchrun: number of the GPU of this process */
     size_t piece; /* max bytes of one message between two ranks, for tests; 0: chosen for MPI */
 } dg_group_options;
 

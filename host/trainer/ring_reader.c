@@ -1,6 +1,7 @@
 #include "host/trainer/ring_reader.h"
 
 #include "core/base/clock.h"
+#include "core/group/group.h"
 
 dg_err dg_ring_reader_open(dg_ring_reader *r, dg_job *job, uint64_t step)
 {
@@ -67,6 +68,6 @@ int dg_steps_ahead(const dg_backend *b, double each)
 {
     enum { MOST = DG_REQUEST_ROWS };
     if (!b->queues || each <= 0) return 1;
-    const double n = 0.05 / each;
+    const double n = (b->group && b->group->turns_on_gpu ? 0.25 : 0.05) / each;
     return n < 1 ? 1 : n < MOST ? (int)n : MOST;
 }

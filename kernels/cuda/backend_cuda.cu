@@ -3,6 +3,7 @@
 #include "kernels/cuda/cuda_internal.cuh"
 #include "kernels/cuda/cublas.cuh"
 #include "kernels/cuda/cuda_device.cuh"
+#include "kernels/cuda/nccl.cuh"
 #include "kernels/fused/fuse.cuh"
 
 #include <stdio.h>
@@ -116,6 +117,7 @@ static dg_err cuda_sync(dg_backend *b)
 static void cuda_close(dg_backend *b)
 {
     gpu *c = (gpu *)b;
+    if (b->group) dg_nccl_compute(nullptr);
     if (!c->broken && c->device >= 0) {
         (void)cudaSetDevice(c->device);
         if (c->stream[DG_COMPUTE]) (void)cudaStreamSynchronize(c->stream[DG_COMPUTE]);

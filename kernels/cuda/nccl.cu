@@ -1,4 +1,5 @@
 /* Loads NCCL at its first use. The declarations are those of nccl.h since version 2.18. */
+#include "kernels/cuda/cuda_internal.cuh"
 #include "kernels/cuda/nccl.cuh"
 
 #include <dlfcn.h>
@@ -138,16 +139,49 @@ static dg_err check(const dg_group *g, const rank_gpu *all)
     return DG_OK;
 }
 
+const char *dg_nccl_id(void *id)
+{
+    const char *why = load();
+    const ncclResult_t bad = why ? ncclSuccess : nccl.unique_id((ncclUniqueId *)id);
+    return why ? why : bad == ncclSuccess ? nullptr : nccl.text(bad);
+}
+
+const char *dg_nccl_join(int rank, int size, const void *id, const char *address)
+{
+    ncclUniqueId own = {};
+    if (address) {
+        if (const char *why = load()) return why;
+        if (nccl.version < OLDEST) return no("NCCL is older than 2.18", nullptr);
+        (void)setenv("NCCL_COMM_ID", address, 1); /* NCCL makes the id of it on all ranks */
+        if (const char *why = dg_nccl_id(&own)) return why;
+    } else {
+        memcpy(&own, id, sizeof own);
+    }
+    const ncclResult_t bad = nccl.init(&comm, size, own, rank);
+    if (bad == ncclSuccess) return nullptr;
+    comm = nullptr;
+    return bad == ncclInvalidUsage ? "two processes have the same GPU, or another mistake of usage" : nccl.text(bad);
+}
+
+void dg_nccl_leave(void) { close_calls(&gpus); }
+
+const char *dg_nccl_gather(const void *own, void *all, size_t bytes, cudaStream_t stream)
+{
+    const ncclResult_t bad = nccl.all_gather(own, all, bytes, ncclInt8, comm, stream);
+    return bad == ncclSuccess ? nullptr : nccl.text(bad);
+}
+
+/* Rank 0 sends the id to the others. With torchrun, the communicator exists before the backend. */
 static dg_err connect(dg_group *g)
 {
     ncclUniqueId id = {};
-    ncclResult_t bad = g->rank ? ncclSuccess : nccl.unique_id(&id);
-    const dg_err e = dg_group_broadcast(g, &id, sizeof id);
+    const char *why = comm || g->rank ? nullptr : dg_nccl_id(&id);
+    const dg_err e = comm ? DG_OK : dg_group_broadcast(g, &id, sizeof id);
     if (e) return e;
-    if (bad == ncclSuccess) bad = nccl.init(&comm, g->size, id, g->rank);
-    if (bad != ncclSuccess)
+    if (!why && !comm) why = dg_nccl_join(g->rank, g->size, &id, nullptr);
+    if (why)
         return dg_fail(DG_DEVICE, "connecting the GPUs of %d processes: failed (NCCL: %s); NCCL_DEBUG=INFO says more",
-                       g->size, nccl.text(bad));
+                       g->size, why);
     snprintf(gpus.name, sizeof gpus.name, "NCCL %d.%d.%d", nccl.version / 10000, nccl.version / 100 % 100,
              nccl.version % 100);
     gpus.broken = broken;
@@ -171,6 +205,7 @@ extern "C" dg_err dg_cuda_connect(dg_backend *b)
     if (!e) e = check(g, all);
     if (!e) e = b->sync(b); /* selects the device */
     if (!e) e = connect(g);
+    if (!e) dg_nccl_compute(((gpu *)b)->stream[DG_COMPUTE]);
     free(all);
     return e;
 }

@@ -51,12 +51,11 @@ static dg_err divide_threads(dg_options *o)
 
 /* Sets o->device to the GPU of this process: among the GPUs that it can use, the one with its local rank as number, or
  * the only one. */
-static dg_err choose_device(dg_options *o)
+static dg_err choose_device(dg_options *o, int local_rank, int local_size)
 {
     enum { MOST_DEVICES = 64 };
     dg_cuda_device device[MOST_DEVICES];
     const char *why;
-    const dg_group *g = o->group;
     const bool must = dg_option_given(o, "device") && strcmp(o->device, "auto") != 0;
     if (must && strcmp(o->device, "cuda") != 0) return DG_OK;
     int usable[MOST_DEVICES], n = 0;
@@ -64,14 +63,14 @@ static dg_err choose_device(dg_options *o)
     for (int i = 0; i < count; i++)
         if (device[i].usable) usable[n++] = i;
     if (!n) return must ? DG_OK : dg_path_set(&o->device, "cpu"); /* the backend reports why */
-    if (n > 1 && g->local_rank >= n)
+    if (n > 1 && local_rank >= n)
         return dg_fail(DG_USAGE,
                        DG_MSG("ranks-gpus",
                               "%d processes on a machine with %d GPUs: start one process per GPU, or give "
                               "{device cpu}"),
-                       g->local_size, n);
+                       local_size, n);
     char name[32];
-    snprintf(name, sizeof name, "cuda:%d", usable[n > 1 ? g->local_rank : 0]);
+    snprintf(name, sizeof name, "cuda:%d", usable[n > 1 ? local_rank : 0]);
     return dg_path_set(&o->device, name);
 }
 
@@ -82,7 +81,18 @@ static dg_err prepare(dg_options *o, bool closed)
     if (!e && !o->batch)
         e = dg_fail(DG_USAGE, DG_MSG("ranks-batch-auto", "--batch auto: not supported with several processes; find a "
                                                          "batch size with dcgan batch, then give it"));
-    return e ? e : choose_device(o);
+    return e ? e : choose_device(o, o->group->local_rank, o->group->local_size);
+}
+
+/* The processes of torchrun find each other by their GPUs. */
+static dg_err choose_for_torchrun(dg_options *o, const dg_launched *l, int *device)
+{
+    const dg_err e = choose_device(o, l->local_rank, l->local_rank + 1);
+    if (e) return e;
+    *device = o->device[4] == ':' ? (int)strtol(o->device + 5, NULL, 10) : 0;
+    if (strcmp(o->device, "cpu") != 0) return DG_OK;
+    return dg_fail(DG_USAGE, DG_MSG("torchrun-cpu", "torchrun starts no MPI, so processes need GPUs: start with mpirun "
+                                                    "to train on CPUs, or train in one process with {alone}"));
 }
 
 dg_err dg_join(dg_options *o, dg_err parsed, bool closed)
@@ -91,8 +101,9 @@ dg_err dg_join(dg_options *o, dg_err parsed, bool closed)
     dg_launched launch = {.by = DG_LAUNCH_ALONE};
     const bool may = o->command == DG_CMD_TRAIN && !o->alone && !o->dry_run && !o->list_devices;
     snprintf(why, sizeof why, "%s", dg_message());
-    const dg_group_options g = {.limit = o->group_timeout, .lost = print_lost};
+    dg_group_options g = {.limit = o->group_timeout, .lost = print_lost};
     dg_err e = may ? dg_launch_read(&launch) : DG_OK;
+    if (!e && launch.by == DG_LAUNCH_TORCHRUN) e = parsed ? parsed : choose_for_torchrun(o, &launch, &g.device);
     if (!e && may) e = dg_group_open(&launch, &g, &o->group);
     if (parsed) dg_set_message("%s", why);
     if (e || !o->group) return parsed ? parsed : e ? e : dg_outputs_begin(o, closed);

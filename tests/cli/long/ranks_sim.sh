@@ -93,6 +93,57 @@ program=$PROGRAM
 gpus 2 4 devices=3 $wide --out refused -q
 says ranks-gpus '4 processes on a machine with 3 GPUs'
 
+# torchrun's variables: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, without MPI
+port=30000
+torch() # torch CODE W WORDS ARGUMENT...: W processes end with this code; $dir/.out and $dir/.err are of rank 0
+{
+    torch_code=$1 torch_of=$2 words=$3 port=$((port + 2)) pids=''
+    shift 3
+    for rank in $(seq $((torch_of - 1))) 0; do
+        RANK=$rank WORLD_SIZE=$torch_of LOCAL_RANK=$rank MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
+            SIM="devices=4 $words" timeout 120 "$program" "$@" > "$dir/.out" 2> "$dir/.err" &
+        pids="$pids $!"
+    done
+    for pid in $pids; do
+        wait "$pid"
+        exited $? "$torch_code" "one of $torch_of processes, dcgan $*"
+    done
+}
+mpi_plugin=$DCGAN_MPI
+unset DCGAN_MPI
+for of in 2 4; do
+    # shellcheck disable=SC2086
+    torch 0 $of 'random lazy' $wide --out torch-$of
+    says note-group-gpus "$of processes on 1 machine by torchrun and NCCL 2.27.3"
+    same torch-$of/checkpoint.safetensors bf16-1/checkpoint.safetensors
+done
+# shellcheck disable=SC2086
+torch 0 2 reverse $wide --out torch-eager --no-graph -q
+same torch-eager/checkpoint.safetensors bf16-1/checkpoint.safetensors
+torchrun=${TORCHRUN:-$(command -v torchrun)}
+if [ -n "$torchrun" ]; then
+    # shellcheck disable=SC2086
+    SIM='devices=4 random lazy' ends 0 torchrun "$torchrun" --no-python --nproc-per-node 2 "$program" $wide \
+        --out torchrun -q
+    same torchrun/checkpoint.safetensors bf16-1/checkpoint.safetensors
+else
+    skip 'no torchrun: its variables were set by this script'
+fi
+# shellcheck disable=SC2086
+{
+    torch 2 2 devices=0 $wide --out refused -q
+    says torchrun-cpu 'starts no MPI'
+    torch 2 2 forward $wide --out refused -q --device cpu
+    torch 5 2 devices=1 $wide --out refused -q
+    stderr_has 'two processes have the same GPU'
+    RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 exits 2 $wide --out refused -q
+    says torchrun-variable 'but no MASTER_ADDR'
+    DCGAN_NCCL=/nowhere.so torch 5 2 forward $wide --out refused -q
+    DCGAN_TWIN='fail=1:40' torch 5 2 forward $wide --out torch-failed -q
+}
+DCGAN_MPI=$mpi_plugin
+export DCGAN_MPI
+
 # a connection that fails within a step ends all ranks
 # shellcheck disable=SC2086
 DCGAN_TWIN='fail=1:12' gpus 5 2 forward $wide --out failed -q

@@ -77,7 +77,21 @@ static const environment environments[] = {
      1,
      2,
      NULL},
-    {"torchrun without its other words", {"RANK=3", "WORLD_SIZE=8"}, DG_LAUNCH_TORCHRUN, "torchrun", 3, 8, NULL},
+    {"torchrun without its other words", {"RANK=3", "WORLD_SIZE=8"}, 0, "", 0, 0, "but no LOCAL_RANK"},
+    {"torchrun without a port",
+     {"RANK=3", "WORLD_SIZE=8", "LOCAL_RANK=1", "MASTER_ADDR=a"},
+     0,
+     "",
+     0,
+     0,
+     "but no MASTER_PORT"},
+    {"a port of 65535",
+     {"RANK=1", "WORLD_SIZE=2", "LOCAL_RANK=1", "MASTER_ADDR=a", "MASTER_PORT=65535"},
+     0,
+     "",
+     0,
+     0,
+     "MASTER_PORT=65535: must be a number from 1 to 65534"},
     {"a rank of 8", {"RANK=8", "WORLD_SIZE=8"}, 0, "", 0, 0, "RANK=8: must be a number from 0 to 7"},
     {"a size of 0", {"OMPI_COMM_WORLD_SIZE=0"}, 0, "", 0, 0, "OMPI_COMM_WORLD_SIZE=0: must be a number"},
     {"a size of four", {"PMI_SIZE=four", "PMI_RANK=0"}, 0, "", 0, 0, "PMI_SIZE=four: must be a number"},
@@ -147,13 +161,13 @@ static void test_open(void)
     DG_REFUSED(dg_group_open(&l, &o, &g), DG_USAGE, "libm.so.6: not a dcgan plugin for MPI");
     DG_CHECKF(!strncmp(dg_message(), "DCGAN_MPI=", 10), "%s", dg_message());
     clearenv();
-    setenv("RANK", "0", 1);
+    setenv("RANK", "1", 1);
     setenv("WORLD_SIZE", "4", 1);
-    setenv("LOCAL_RANK", "0", 1);
+    setenv("LOCAL_RANK", "1", 1);
     setenv("MASTER_ADDR", "a", 1);
-    setenv("MASTER_PORT", "1", 1);
+    setenv("MASTER_PORT", "7", 1);
     DG_WORKS(dg_launch_read(&l));
-    DG_REFUSED(dg_group_open(&l, &o, &g), DG_USAGE, "by torchrun, which starts no MPI");
+    DG_CHECKF(l.local_rank == 1 && !strcmp(l.address, "a:8"), "%d %s", l.local_rank, l.address);
 }
 
 DG_TESTS(test_environments, test_hosts, test_open)

@@ -3,6 +3,7 @@
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
+#include "core/group/group.h"
 #include "core/plan/fusions.h"
 #include "host/net/gan.h"
 #include "host/train/train.h"
@@ -147,6 +148,12 @@ static void how_many()
     for (auto w : want)
         DG_CHECKF(dg_steps_ahead(&b, w.seconds) == w.steps, "steps of %g s: %d", w.seconds,
                   dg_steps_ahead(&b, w.seconds));
+    dg_group group = {};
+    b.group = &group;
+    DG_CHECK(dg_steps_ahead(&b, 0.01) == 5);
+    group.turns_on_gpu = true;
+    DG_CHECK(dg_steps_ahead(&b, 0.01) == 25 && dg_steps_ahead(&b, 1) == 1);
+    b.group = nullptr;
     b.queues = false;
     DG_CHECK(dg_steps_ahead(&b, 1e-9) == 1);
 
