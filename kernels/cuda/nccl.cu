@@ -165,6 +165,10 @@ const char *dg_nccl_join(int rank, int size, const void *id, const char *address
 
 void dg_nccl_leave(void) { close_calls(&gpus); }
 
+static cudaStream_t compute;
+void dg_nccl_compute(cudaStream_t stream) { compute = stream; }
+cudaStream_t dg_nccl_before(void) { return compute; }
+
 const char *dg_nccl_gather(const void *own, void *all, size_t bytes, cudaStream_t stream)
 {
     const ncclResult_t bad = nccl.all_gather(own, all, bytes, ncclInt8, comm, stream);

@@ -20,5 +20,6 @@ void dg_nccl_leave(void);
 /* Enqueues an all-gather of `bytes` of each rank. Returns nullptr or the reason why not. */
 const char *dg_nccl_gather(const void *own, void *all, size_t bytes, cudaStream_t stream);
 
-/* The transport of torchrun waits for this stream. nullptr: no backend is open. */
+/* Set and return the stream whose work precedes the calls of torchrun's transport. nullptr: no backend is open. */
 void dg_nccl_compute(cudaStream_t stream);
+cudaStream_t dg_nccl_before(void);

@@ -11,13 +11,11 @@ static constexpr size_t PIECE = 1 << 18; /* bytes of a rank in a buffer */
 static struct {
     int rank, size, device;
     char address[300];
-    cudaStream_t stream, compute;
+    cudaStream_t stream;
     cudaEvent_t ready, done;
     char *own, *all, *host; /* PIECE, and twice size * PIECE */
     char why[200];
 } net;
-
-void dg_nccl_compute(cudaStream_t stream) { net.compute = stream; }
 
 static int no(const char *why)
 {
@@ -40,8 +38,9 @@ static int wait_for_stream(void)
 /* Collects n <= PIECE bytes of each rank in net.host. */
 static int gather_piece(const void *own, size_t n)
 {
-    if (net.compute &&
-        (failed(cudaEventRecord(net.ready, net.compute)) || failed(cudaStreamWaitEvent(net.stream, net.ready, 0))))
+    const cudaStream_t compute = dg_nccl_before();
+    if (compute &&
+        (failed(cudaEventRecord(net.ready, compute)) || failed(cudaStreamWaitEvent(net.stream, net.ready, 0))))
         return 1;
     if (failed(cudaMemcpyAsync(net.own, own, n, cudaMemcpyHostToDevice, net.stream))) return 1;
     if (const char *why = dg_nccl_gather(net.own, net.all, n, net.stream)) return no(why);
