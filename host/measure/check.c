@@ -85,6 +85,12 @@ static dg_err weigh(checker *c)
     return e;
 }
 
+/* Statistics of shards are parts of a table (host/net/shards.h), and the limits of these ops count from the part. */
+static bool is_norm(dg_op_kind kind)
+{
+    return kind == DG_OP_norm_stats || kind == DG_OP_norm_act || kind == DG_OP_norm_act_dx;
+}
+
 static dg_err both(checker *c)
 {
     dg_err e = DG_OK;
@@ -94,7 +100,7 @@ static dg_err both(checker *c)
         if (!o->row[0] || o->row[0]->kind == DG_OUTSIDE) continue;
         const dg_type type = o->row[0]->type;
         o->bytes = dg_check_bytes(c->op[0], k, o->row[0]);
-        if (list[k].element == DG_REAL && !list[k].anywhere) {
+        if (is_norm(c->op[0]->kind) && list[k].element == DG_REAL && !list[k].anywhere) {
             o->skip = (size_t)c->op[0]->operand[k].offset * dg_type_bytes(type);
             o->bytes = o->role == DG_IN ? o->bytes - o->skip
                                         : (size_t)dg_operand_count(c->op[0], k) * dg_type_bytes(type);
