@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#ifndef DG_NCCL_DECLARED /* by nccl.h, in tests/kernels/nvcc/test_nccl.cu */
 typedef struct ncclComm *ncclComm_t;
 typedef struct {
     char internal[128];
@@ -22,6 +23,7 @@ typedef enum {
     ncclInProgress = 7
 } ncclResult_t;
 typedef enum { ncclInt8 = 0 } ncclDataType_t; /* messages are bytes, because NCCL computes no sums here */
+#endif
 
 static constexpr int OLDEST = 21800;
 
