@@ -226,6 +226,12 @@ dg_err dg_group_open(const dg_launched *l, const dg_group_options *o, dg_group *
     return e;
 }
 
+void dg_group_wait_for_gpu(dg_group *g, bool waits)
+{
+    if (g && waits) dg_watch_begin(of(g)->watch);
+    else if (g) dg_watch_end(of(g)->watch);
+}
+
 void dg_group_pause_limit(dg_group *g, bool paused)
 {
     if (g) dg_watch_pause(of(g)->watch, paused);

@@ -2,6 +2,7 @@
 
 #include "core/base/clock.h"
 #include "core/group/group.h"
+#include "host/group/open.h"
 
 dg_err dg_ring_reader_open(dg_ring_reader *r, dg_job *job, uint64_t step)
 {
@@ -53,7 +54,10 @@ dg_err dg_ring_reader_take(dg_ring_reader *r, bool wait, uint64_t *first, dg_met
     bool here;
     *n = 0;
     if (!r->on_the_way) return DG_OK;
-    dg_err e = b->query(b, DG_EVENT_METRICS + r->oldest, wait || r->on_the_way == DG_REQUESTS, &here);
+    wait |= r->on_the_way == DG_REQUESTS;
+    if (wait) dg_group_wait_for_gpu(b->group, true);
+    dg_err e = b->query(b, DG_EVENT_METRICS + r->oldest, wait, &here);
+    if (wait) dg_group_wait_for_gpu(b->group, false);
     if (e || !here) return e;
     *first = r->request[r->oldest].first;
     *n = r->request[r->oldest].n;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/group/open.h"
 #include "host/net/shards.h"
 #include "host/trainer/fit.h"
 
@@ -40,10 +41,13 @@ dg_err dg_epoch_steps(dg_job *job, dg_loader *f, dg_position *at, const double l
     const int batch = batch_of(f, at);
     const int each = dg_is_scheduled(&job->o) ? 1 : n;
     const bool put = dg_is_scheduled(&job->o) || (job->o.ema_half_life > 0 && batch < f->o.batch);
+    dg_group *const gpus = job->backend->queues ? job->backend->group : NULL;
     dg_err e = dg_loader_step(f, place_of(f, at), n);
     for (int i = 0; i < n && !e; i += each) {
         if (put) e = put_state(job, f, at, lr);
+        if (gpus) dg_group_wait_for_gpu(gpus, true);
         if (!e) e = dg_job_steps(job, batch, each);
+        if (gpus) dg_group_wait_for_gpu(gpus, false);
         if (!e) dg_position_add(at, (uint64_t)each);
     }
     return e;

@@ -93,6 +93,29 @@ program=$PROGRAM
 gpus 2 4 devices=3 $wide --out refused -q
 says ranks-gpus '4 processes on a machine with 3 GPUs'
 
+# a rank that hangs within steps: rank 0 waits for its GPU, whose message does not end
+# shellcheck disable=SC2086
+{
+    SIM=devices=4 timeout 100 $mpirun -n 2 "$program" $wide --out hangs --epochs 4000 --group-timeout 4 -q \
+        > hangs.out 2>&1 < /dev/null &
+    launched=$!
+    for i in $(seq 400); do
+        [ -s hangs/log.csv ] && [ "$(wc -l < hangs/log.csv)" -ge 4 ] && break
+        sleep 0.1
+    done
+    for pid in $(pgrep -f -- '--out hangs '); do
+        tr '\0' '\n' < "/proc/$pid/environ" | grep -qxE '(OMPI_COMM_WORLD_RANK|PMI_RANK)=1' || continue
+        grep -qE '^(dcgan|cuda)' "/proc/$pid/comm" && kill -STOP "$pid" && stopped=$pid
+    done
+    for i in $(seq 60); do kill -0 $launched 2> /dev/null && sleep 0.5 || break; done
+    [ "$i" -lt 60 ]
+    fact $? 'a rank that hangs ends the run'
+    kill -9 "${stopped:-$launched}" 2> /dev/null
+    wait $launched
+    grep -qE 'no (word from rank 1|end of a message)' hangs.out
+    fact $? 'rank 0 says who hangs:' hangs.out
+}
+
 # torchrun's variables: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, without MPI
 port=30000
 torch() # torch CODE W WORDS ARGUMENT...: W processes end with this code; $dir/.out and $dir/.err are of rank 0
