@@ -6,8 +6,9 @@
  * `scripts/ptx-count --renew` writes counts.csv with a PTX interpreter.
  *
  * The bound is the largest of these times: the longest block, L2, memory, and the issue slots, pipes, L1 and tensor
- * cores of the multiprocessor with the most blocks. Memory counts the bytes that exceed the cache. The estimate uses
- * the lower rates that kernels with few warps reach, and adds the cost of a launch. */
+ * cores of the multiprocessor with the most blocks. Memory counts the bytes that exceed the cache. The estimate adds to
+ * the time of instructions, which warps issue at a low rate, a once-part per wave of blocks, the sums that the blocks
+ * of a cluster exchange, and the cost of a launch. */
 #pragma once
 
 #include "core/plan/plan.h"
@@ -23,6 +24,8 @@ typedef struct dg_cost_part {
     double rest;        /* factor of dg_counted.rest: a block's share of its tile, of the images or of the weights */
     const struct dg_counted *counted; /* counts of this kind of block; NULL before the first look-up */
     double merged;                    /* number of partial sums that the last block adds */
+    int cluster;                      /* blocks per cluster; 0: no clusters */
+    double joined;                    /* bytes that a block loads from the other blocks of its cluster */
 } dg_cost_part;
 
 enum { DG_COST_PARTS = 32 };
@@ -71,7 +74,7 @@ const char *dg_limit_name(dg_limit l);
 typedef struct {
     double bound_us, us; /* us: estimated time, including the launch's cost */
     double launch_us, arithmetic_us, memory_us;
-    double blocks;
+    double blocks, waves;
     dg_limit limit;
     bool near; /* a kind of block has no counts, so counts of a similar kind were used */
 } dg_cost;
@@ -80,5 +83,13 @@ typedef struct {
  * block has neither counts nor a similar kind. */
 bool dg_cost_of(const dg_cost_part *part, int parts, double bytes, const dg_machine *m, dg_cost *out);
 
-/* Returns the time in ns of a block with counts c and `steps` steps on a fully occupied multiprocessor. */
+/* Returns the time after which `slots` multiprocessors have finished all runs of equal blocks. A multiprocessor starts
+ * its next block when the previous block ends, in the order of the runs. */
+typedef struct {
+    double each;
+    int blocks;
+} dg_cost_run;
+double dg_cost_makespan(const dg_cost_run *run, int runs, int slots);
+
+/* Returns the time in ns of a weight gradient's block with counts c and `steps` steps, with its once-part. */
 double dg_block_ns(const dg_counted *c, double steps, const dg_machine *m);

@@ -7,15 +7,19 @@
 /* FLOP rate of mma.sync relative to wgmma on Hopper (arXiv 2501.12084, section 6.2). */
 #define DG_MMA_ON_HOPPER 0.63
 
-/* Fractions of a GPU's peak rates that kernels reach, and fixed costs of launches (cost.h). */
+/* Fractions of a GPU's peak rates that kernels reach, and fixed costs of launches (cost.h). machine_known.c describes
+ * where the values come from. */
 typedef struct {
     double ghz;       /* clock rate in GHz; 0: computed from dg_machine.all */
     double after_us;  /* cost per kernel in a chain whose kernels begin before the previous kernel has ended */
     double last_us;   /* cost of detecting the last block of a launch, which adds the partial sums of all blocks */
+    double wave_us;   /* once-part of a wave of blocks: prologue, epilogue, and code and data that no cache holds yet */
+    double update;    /* clocks per instruction in weight gradients, relative to other kernels */
+    double join;      /* bytes per clock that a multiprocessor loads from the other blocks of a cluster */
     double l1;        /* wavefronts of shared memory per clock and multiprocessor, at most 1 */
     double l2;        /* fraction of dg_machine.cache that one block of 8 warps per multiprocessor reaches */
     double tensor;    /* fraction of the tensor cores' rate that one block of 8 warps per multiprocessor reaches */
-    double issued[4]; /* instructions per clock of a warp scheduler with 1, 2, 3, and 4 or more warps */
+    double issued[4]; /* instructions per clock of a warp scheduler with 1, 2, 3, and 4 warps */
 } dg_machine_costs;
 
 typedef struct dg_machine {
@@ -45,6 +49,12 @@ static inline int dg_arch_threads(int arch)
 {
     return arch == 75 ? 1024 : arch == 80 || arch == 90 || arch == 100 ? 2048 : 1536;
 }
+
+/* Returns the costs that dg_machine_measure does not measure, for a clock rate of `ghz`. */
+dg_machine_costs dg_machine_costs_of(int arch, double ghz);
+
+/* Returns the number of multiprocessors of `units` that clusters of `blocks` blocks can occupy. */
+int dg_machine_cluster_units(int units, int blocks);
 
 dg_err dg_machine_measure(dg_machine *m, dg_backend *b, int rounds);
 /* Measures only the peak rate `all` again, because clock rate and load change between measurements. */

@@ -30,18 +30,50 @@ static const gpu list[] = {
     {"GeForce RTX 5090", 120, 170, 128, 2.407, 1.0 / 64, 209.5, 209.5, 1792, 96, 99, 32},
 };
 
-/* Unpublished constants. An empty kernel in a CUDA graph takes 1.1 to 1.3 us (PyTorch issue 161104). In published
- * measurements, L2 gives each multiprocessor about 24 bytes per clock. Memory reaches 90% of its published bandwidth.
- * The clock rate of an H100 under load is 1755 MHz instead of the boost clock of 1980 MHz. */
-#define LAUNCH_US 1.3
-#define CACHE_BYTES_A_CLOCK 24
+/* Constants measured on an H100 (docs/results/2026-11-22-h100.md), used for all GPUs. LAUNCH_US is the time from a
+ * kernel in a CUDA graph to a kernel that depends on it, and AFTER_US this time with programmatic dependent launch. L2
+ * gives a multiprocessor CACHE_BYTES bytes per clock (7.9 TB/s). In each kernel that ncu timed, a warp issued one
+ * instruction per WARP_CLOCKS clocks. */
+#define LAUNCH_US 1.09
+#define AFTER_US 0.75
+#define CACHE_BYTES 34
+#define WARP_CLOCKS 10
+
+/* Fitted on this H100: WAVE_CLOCKS to the training steps of dcgan64-paper (814 us) and dcgan64 (3,050 us) without their
+ * weight updates, and UPDATE_CLOCKS to D's weight update of dcgan64-paper (125 us). Weight gradients copy their
+ * operands three steps ahead. tests/core/tune/test_measured.c compares the cost model with other measurements. */
+#define WAVE_CLOCKS 6500
+#define UPDATE_CLOCKS 7.25
+
+/* Published measurements: a multiprocessor loads 14 bytes per clock from the other blocks of a cluster (arXiv
+ * 2501.12084). The clock rate of an H100 under load is 1755 MHz instead of the boost clock of 1980 MHz. Assumed: the
+ * fraction MEMORY of the published bandwidth (86% and 93% were measured on the H100), and `last_us`, `l1`, `l2` and
+ * `tensor` (below). */
+#define JOIN_BYTES 14
 #define MEMORY 0.9
 #define UNDER_LOAD (1755. / 1980)
 
-/* Estimates of constants that step `model` of scripts/gpu-check measures (kernels/cuda/cuda_limits.cu). With two warps
- * per scheduler, loops of convolutions issued one instruction per five clocks on an H100. */
-static const dg_machine_costs assumed = {
-    .after_us = LAUNCH_US, .last_us = 1.2, .l1 = 0.8, .l2 = 0.8, .tensor = 0.9, .issued = {0.35, 0.6, 0.75, 0.85}};
+dg_machine_costs dg_machine_costs_of(int arch, double ghz)
+{
+    dg_machine_costs c = {.after_us = arch >= 90 ? AFTER_US : LAUNCH_US,
+                          .last_us = 1.2,
+                          .wave_us = ghz > 0 ? WAVE_CLOCKS / ghz * 1e-3 : 0,
+                          .update = UPDATE_CLOCKS / WARP_CLOCKS,
+                          .join = JOIN_BYTES,
+                          .l1 = 0.8,
+                          .l2 = 0.8,
+                          .tensor = 0.9};
+    for (int i = 0; i < 4; i++) c.issued[i] = (i + 1.0) / WARP_CLOCKS;
+    return c;
+}
+
+/* A cluster's blocks run in one GPC. The GPCs of an H100 have 14 to 18 multiprocessors, so that 15 clusters of 8, 31 of
+ * 4 or 64 of 2 blocks run at once (NVIDIA/cutlass issue 1921; not measured here). */
+int dg_machine_cluster_units(int units, int blocks)
+{
+    const int clusters = blocks > 4 ? 15 : blocks > 2 ? 31 : 64;
+    return blocks > 1 ? clusters * units / 132 * blocks : units;
+}
 
 bool dg_machine_known(int i, dg_type real, dg_machine *out)
 {
@@ -61,9 +93,9 @@ bool dg_machine_known(int i, dg_type real, dg_machine *out)
                         .triad = g->gb_s * MEMORY,
                         .read = g->gb_s * MEMORY,
                         .cache_mb = g->cache_mb,
-                        .cache = CACHE_BYTES_A_CLOCK * g->units * g->ghz * UNDER_LOAD,
+                        .cache = CACHE_BYTES * g->units * g->ghz * UNDER_LOAD,
                         .launch_us = LAUNCH_US,
-                        .costs = assumed,
+                        .costs = dg_machine_costs_of(g->arch, g->ghz * UNDER_LOAD),
                         .foreign = -1};
     out->costs.ghz = g->ghz * UNDER_LOAD;
     snprintf(out->name, sizeof out->name, "NVIDIA %s", g->name);

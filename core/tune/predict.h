@@ -2,7 +2,8 @@
  *   us = launch + max(arithmetic, memory)
  * The time of a GPU's fused launch is computed from counts (cost.h) and assigned to the main op of the launch. For
  * unfused ops, and for launches without counts, formulas predict three terms.
- *   Launch time is the number of the op's kernels times the time of an empty kernel in a chain (machine.launch_us).
+ *   Launch time is the number of the op's kernels times the time of an empty kernel in a chain (machine.launch_us) and,
+ * on a GPU, the once-part of a wave of blocks (cost.h).
  *   Arithmetic time is the number of products / (the machine's peak rate * the efficiency of the variant's inner loop).
  * On a GPU, the multiprocessor with the most tiles determines the time (wave quantisation), and fewer warps lower the
  * rate. On the CPU, the products and transforms of Winograd's algorithm are counted.

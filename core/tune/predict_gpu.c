@@ -46,7 +46,7 @@ dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m)
 {
     const dg_work w = dg_work_of(op, m->real);
     dg_prediction r = {.kernels = w.kernels,
-                       .launch_us = w.kernels * m->launch_us,
+                       .launch_us = w.kernels * (m->launch_us + m->costs.wave_us),
                        .blocks = w.blocks,
                        .from = DG_FROM_FORMULA};
     if (m->all > 0)
@@ -60,7 +60,7 @@ dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m)
 
 /* For wgmma kernels except dw, measured with model dcgan64-paper (docs/cuda.md). A multiprocessor adds JOIN_BYTES bytes
  * of partial sums per clock. A block spends BEGIN_CLOCKS clocks per warp outside of its main loop. */
-enum { JOIN_BYTES = 85, BEGIN_CLOCKS = 100 };
+enum { JOIN_BYTES = 85, BEGIN_CLOCKS = 100, CACHE_BYTES = 24 };
 
 /* Kernels with wgmma load patches and partial sums at m.cache, the rate of the cache under load. In the data
  * gradient a block fills a multiprocessor, so an incomplete wave takes as long as a full wave. The formulas for
@@ -70,7 +70,7 @@ double dg_rule_us(const dg_op *op)
     dg_machine m;
     if (dg_machine_find("h100", DG_F32, &m)) return 0;
     dg_work w = dg_work_of(op, DG_F32);
-    const double cache = w.warpgroups ? m.cache : m.cache * lanes_ghz(&m) / m.costs.ghz;
+    const double cache = CACHE_BYTES * m.units * (w.warpgroups ? m.costs.ghz : lanes_ghz(&m));
     const bool cluster = w.warpgroups && op->kind != DG_OP_conv_dw;
     double fixed = 0;
     if (cluster) fixed += ceil(w.blocks / m.units) * w.threads / 32 * BEGIN_CLOCKS / m.costs.ghz * 1e-3;

@@ -9,6 +9,7 @@
 #include "host/net/job.h"
 #include "kernels/cuda/planner.h"
 #include "core/base/shell.h"
+#include "core/tune/evidence.h"
 
 static void print_cpu(const dg_machine *m)
 {
@@ -25,8 +26,9 @@ static void print_cpu(const dg_machine *m)
 static void print_gpu(const dg_machine *m)
 {
     printf("sm_%d, %d multiprocessors, %s\n", m->arch, m->units,
-           strcmp(m->source, "measured") == 0 ? "measured here"
-                                              : "published numbers and assumptions; no number was measured");
+           strcmp(m->source, "measured") == 0
+               ? "measured here"
+               : "published numbers and assumptions; nothing was measured on this machine");
     printf("FMA peak       %8.0f GFLOP/s", m->all);
     if (m->rounds > 0) printf("; best run of %d, measured between the training steps", m->rounds);
     printf("\n");
@@ -35,11 +37,35 @@ static void print_gpu(const dg_machine *m)
     printf("memory         %8.0f GB/s; cache %.0f GB/s within %.0f MB\n", m->triad, m->cache, m->cache_mb);
     printf("launch         %8.2f us per empty kernel\n", m->launch_us);
     const dg_machine_costs *c = &m->costs;
-    printf("costs          %8.2f us per dependent launch, %.2f us to detect the last block of a launch\n", c->after_us,
-           c->last_us);
+    printf(
+        "costs          %8.2f us per dependent launch, %.2f us per wave of blocks, %.2f us to detect the last block of "
+        "a launch\n",
+        c->after_us, c->wave_us, c->last_us);
     printf("reached        %8.2f of the shared memory rate, %.2f of the cache rate, %.2f of the tensor core rate; "
            "%.2f, %.2f, %.2f, %.2f instructions per clock with 1 to 4 warps\n",
            c->l1, c->l2, c->tensor, c->issued[0], c->issued[1], c->issued[2], c->issued[3]);
+}
+
+static void print_constants(const char *kind, const char *constants)
+{
+    if (constants) printf("%-14s %s\n", kind, constants);
+}
+
+static void print_evidence(const dg_machine *m)
+{
+    const dg_evidence *e = dg_evidence_of(m);
+    printf("constants of the cost model:\n");
+    print_constants("  measured", e->measured);
+    print_constants("  fitted", e->fitted);
+    print_constants("  published", e->published);
+    print_constants("  assumed", e->assumed);
+    printf("last prediction that was checked (%s):", e->where);
+    for (int i = 0; i < DG_COMPARED && e->compared[i].model; i++) {
+        const dg_compared *c = &e->compared[i];
+        printf("%s %s, batch %d: %.4g ms predicted, %.4g ms measured (%.2f times)", i ? ";" : "", c->model, c->batch,
+               c->predicted_ms, c->measured_ms, c->measured_ms / c->predicted_ms);
+    }
+    printf("\n");
 }
 
 static void print_machine(const dg_machine *m, const char *device)
@@ -48,6 +74,7 @@ static void print_machine(const dg_machine *m, const char *device)
     if (*device) dg_say("%s: %s, %s", name, device, dg_precision_name(m->real, m->math));
     else dg_say("%s, %s", name, dg_precision_name(m->real, m->math));
     if (m->all > 0) m->gpu ? print_gpu(m) : print_cpu(m);
+    print_evidence(m);
     if (m->foreign >= 0)
         printf("other programs %8.2f cores on average%s\n", m->foreign,
                !m->gpu && m->foreign > 0.1 ? ": all measured rates are lower than on an idle machine" : "");

@@ -1,8 +1,9 @@
 /* The results of `dcgan bench` and `dcgan profile` as one JSON object. */
 #include <cjson/cJSON.h>
 
-#include "host/measure/bench.h"
+#include "core/tune/evidence.h"
 #include "host/files/json.h"
+#include "host/measure/bench.h"
 
 static void add(cJSON *to, const char *name, double value) { (void)cJSON_AddNumberToObject(to, name, value); }
 static void text(cJSON *to, const char *name, const char *value) { (void)cJSON_AddStringToObject(to, name, value); }
@@ -107,11 +108,31 @@ static void add_machine(cJSON *j, const dg_machine *m)
     const dg_machine_costs *c = &m->costs;
     cJSON *costs = cJSON_AddObjectToObject(j, "costs");
     add(costs, "dependent_us", c->after_us);
+    add(costs, "wave_us", c->wave_us);
     add(costs, "last_block_us", c->last_us);
     add(costs, "shared", c->l1);
     add(costs, "cache", c->l2);
     add(costs, "tensor", c->tensor);
     dg_json_put(costs, "issued", cJSON_CreateDoubleArray(c->issued, 4));
+}
+
+static void add_evidence(cJSON *j, const dg_machine *m)
+{
+    const dg_evidence *e = dg_evidence_of(m);
+    cJSON *constants = cJSON_AddObjectToObject(j, "constants"), *past = cJSON_AddArrayToObject(j, "last_predictions");
+    if (e->measured) text(constants, "measured", e->measured);
+    if (e->fitted) text(constants, "fitted", e->fitted);
+    if (e->published) text(constants, "published", e->published);
+    if (e->assumed) text(constants, "assumed", e->assumed);
+    for (int i = 0; i < DG_COMPARED && e->compared[i].model; i++) {
+        cJSON *row = cJSON_CreateObject();
+        text(row, "where", e->where);
+        text(row, "model", e->compared[i].model);
+        add(row, "batch", e->compared[i].batch);
+        add(row, "predicted_ms", e->compared[i].predicted_ms);
+        add(row, "measured_ms", e->compared[i].measured_ms);
+        cJSON_AddItemToArray(past, row);
+    }
 }
 
 dg_err dg_bench_json(const dg_machine *m, const dg_bench_model *r, int n, const char *device)
@@ -125,6 +146,7 @@ dg_err dg_bench_json(const dg_machine *m, const dg_bench_model *r, int n, const 
     if (m->rounds) add(j, "repeats", m->rounds);
     if (m->foreign >= 0) add(j, "foreign_cores", m->foreign);
     if (m->all > 0) add_machine(j, m);
+    add_evidence(j, m);
     models = cJSON_AddArrayToObject(j, "models");
     for (int i = 0; i < n; i++) add_model(models, m, &r[i]);
     return dg_json_print(stdout, j);

@@ -101,29 +101,6 @@ static __global__ void __launch_bounds__(THREADS) shared_kernel(float *out, int 
     if (sum != 0) *out = sum;
 }
 
-/* Imitates the main loop of a tiled kernel. Each load from shared memory depends on the previous load. Two chains of
- * dependent multiply-adds follow each load. LOOP is the approximate number of instructions per turn. */
-static constexpr int LOOP = 2 + 2 * 4 + 3;
-static __global__ void __launch_bounds__(512) loop_kernel(float *out, int turns)
-{
-    SHARED(int, next, [512]);
-    const int i = (int)threadIdx.x;
-    next[i] = i;
-    __syncthreads();
-    int at = i;
-    float a = (float)i, b = a + 1;
-#pragma unroll 1
-    for (int t = 0; t < turns; t++) {
-        at = next[at];
-#pragma unroll
-        for (int k = 0; k < 4; k++) {
-            a = a * 0.5f + (float)at;
-            b = b * 0.25f + (float)at;
-        }
-    }
-    if (a + b < 0) *out = a;
-}
-
 typedef struct {
     cudaStream_t stream;
     cudaEvent_t from, to;
@@ -150,9 +127,8 @@ static cudaError_t launches(job *j)
     return fault.error;
 }
 
-enum kind { FMA, BF16, FP16, TRIAD, READ, CACHE, FEW_CACHE, FEW_MMA, SHARED_READ, LOOPS };
-/* The kinds from FEW_CACHE on run one block per multiprocessor. The kind LOOPS + n runs loop_kernel with n warps per
- * scheduler. */
+enum kind { FMA, BF16, FP16, TRIAD, READ, CACHE, FEW_CACHE, FEW_MMA, SHARED_READ };
+/* The kinds from FEW_CACHE on run one block per multiprocessor. */
 
 /* Launches kernel k. Returns its operations or bytes per turn. */
 static double launch(job *j, kind k, int turns)
@@ -185,11 +161,10 @@ static double launch(job *j, kind k, int turns)
     case FEW_CACHE:
         KLAUNCH(read_kernel, grid, block, 0, j->stream, out, j->array[2], cached, turns);
         return 16.0 * (double)cached;
-    case SHARED_READ: KLAUNCH(shared_kernel, grid, block, 0, j->stream, out, turns); return threads * CHAINS * 16;
-    case LOOPS: break;
+    case SHARED_READ: break;
     }
-    KLAUNCH(loop_kernel, grid, dim3(128 * (unsigned)(k - LOOPS)), 0, j->stream, out, turns);
-    return threads / THREADS * 4 * (k - LOOPS) * LOOP;
+    KLAUNCH(shared_kernel, grid, block, 0, j->stream, out, turns);
+    return threads * CHAINS * 16;
 }
 
 /* Raises *best to the rate of kernel k, in 1e9 operations or bytes per second. The measured run takes at least 0.5 ms,
@@ -262,6 +237,7 @@ static cudaError_t costs(job *j, dg_machine *m)
     dg_machine_costs *const c = &m->costs;
     const double lanes = m->arch == 75 || m->arch == 80 ? 64 : 128, clocks = m->all / (2 * lanes);
     double last = 0, cache = 0, tensor = 0, shared = 0;
+    *c = dg_machine_costs_of(m->arch, clocks / m->units * 1e-3);
     c->after_us = 0;
     TRY(link_us(j, AFTER, &c->after_us));
     TRY(link_us(j, LAST, &last));
@@ -272,11 +248,6 @@ static cudaError_t costs(job *j, dg_machine *m)
     c->l2 = cache / m->cache;
     c->tensor = tensor / (m->bf16 > 0 ? m->bf16 : m->fp16);
     c->l1 = shared / clocks / 128;
-    for (int n = 0; n < 4; n++) {
-        double instructions = 0;
-        TRY(rate(j, (kind)(LOOPS + n + 1), &instructions));
-        c->issued[n] = instructions / clocks / 4;
-    }
     return cudaSuccess;
 }
 

@@ -17,9 +17,10 @@ dg_fused_size dg_fused_dense_size(dg_op_kind kind, const dg_fused_conv *f, const
 /* Grid of a fused convolution on tensor cores. `blocks` counts the blocks for one column of tiles and one part of a
  * split sum. Each statistics group has `per_group` of these blocks. `channels` is the number of channels in the largest
  * part of a split sum. `merged` is the number of partial sums per statistics group that the epilogue merges. `shared`
- * is the number of bytes of dynamic shared memory. */
+ * is the number of bytes of dynamic shared memory. A block loads `joined` bytes of partial sums from the `cluster` - 1
+ * other blocks of its cluster. */
 typedef struct {
-    int groups, per_group, blocks, columns, channels, merged;
+    int groups, per_group, blocks, columns, channels, merged, cluster, joined;
     size_t shared, sum_bytes, part_bytes;
     int sum_counters, part_counters;
 } dg_fused_mma_grid;

@@ -29,7 +29,9 @@ dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, 
     const bool cluster = tile.factors && tune->split > 1; /* a cluster exchanges sums in the operands' shared memory */
     g.shared = (size_t)(tile.bytes + (stages - 2) * tile.portion) + (size_t)g.channels * (both ? 3 : 2) * sizeof(float);
     if (cluster && sums_bytes > factors) g.shared += (size_t)(sums_bytes - factors);
-    g.merged = g.blocks / f->out.groups * (cluster ? tune->split : 1);
+    g.cluster = cluster ? tune->split : 1;
+    g.joined = sums_bytes - sums_bytes / g.cluster;
+    g.merged = g.blocks / f->out.groups * g.cluster;
     g.sum_bytes = sums ? dg_epilogue_bytes(g.merged, f->out.groups, g.columns, tune->tile_n, C) : 0;
     g.sum_counters = sums ? g.columns * dg_epilogue_counters(g.merged, f->out.groups, tune->tile_n) : 0;
     const bool parts = tune->split > 1 && !cluster;

@@ -35,6 +35,7 @@ static dg_cost_part mma_part(const dg_op *op, const dg_fused_conv *f, bool facto
                       .rest = t->split > 1 ? 1.0 / t->split : 0,
                       .merged = merged(&f->out, g.merged, t->tile_n)};
     c.steps = c.most;
+    if (g.cluster > 1) c.cluster = g.cluster, c.joined = g.joined;
     snprintf(c.kind, sizeof c.kind, "%s %s_%s %dx%d %s>%s%s%s%s", op->kind == DG_OP_conv_fwd ? "fwd" : "dx",
              t->variant->name, dg_precision_name(DG_F32, t->math), t->tile_m, t->tile_n, dg_prologue_name(&f->in),
              epilogue_name(&f->out), dg_mma_is_small(&f->conv) ? " small" : "", t->split > 1 ? " parts" : "",

@@ -1,8 +1,6 @@
 /* Uses the cost model to divide a fused update among its blocks. */
 #include "kernels/fused/fused_update.h"
 
-#include <string.h>
-
 #include "core/base/math.h"
 #include "core/tune/cost.h"
 
@@ -19,7 +17,7 @@ typedef struct {
 typedef struct {
     bool counted;
     dg_machine machine; /* always an H100, so that all GPUs divide and order sums equally */
-    dg_cost_part part[DG_UPDATE_JOBS];
+    const dg_counted *counts[DG_UPDATE_JOBS];
     block_ns job[DG_UPDATE_JOBS];
 } update_costs;
 
@@ -44,8 +42,9 @@ static void costs_of(const dg_fused_update *u, const dg_update_work *work, updat
     c->counted = !dg_machine_find("h100", DG_F32, &c->machine);
     for (int i = 0; i < u->jobs && c->counted; i++) {
         bool near = false;
-        dg_update_part(&work[i], math, &c->part[i]);
-        const dg_counted *row = c->part[i].counted = dg_counted_find(c->part[i].kind, &near);
+        dg_cost_part part;
+        dg_update_part(&work[i], math, &part);
+        const dg_counted *row = c->counts[i] = dg_counted_find(part.kind, &near);
         c->counted = row && !near;
         if (!c->counted) break;
         c->job[i].begin = dg_block_ns(row, 0, &c->machine);
@@ -79,63 +78,33 @@ void dg_update_order(const dg_fused_update *u, const dg_update_work *work, int *
 
 enum { UNITS = 132 };
 
-/* The times at which the multiprocessors become free, in ascending order. */
-typedef struct {
-    double at[UNITS];
-    int count[UNITS], n;
-} free_units;
-
-static void insert(free_units *f, double at, int count)
-{
-    int i = f->n;
-    while (i > 0 && f->at[i - 1] >= at) i--;
-    if (i < f->n && f->at[i] <= at) {
-        f->count[i] += count;
-        return;
-    }
-    for (int k = f->n++; k > i; k--) f->at[k] = f->at[k - 1], f->count[k] = f->count[k - 1];
-    f->at[i] = at;
-    f->count[i] = count;
-}
-
-static double makespan(const dg_fused_update *u, const update_costs *c, const dg_update_work *work)
+/* Returns the time in ns of an update whose kernels have no counts. */
+static double assumed_update_ns(const dg_fused_update *u, const update_costs *c, const dg_update_work *work)
 {
     int place[DG_UPDATE_JOBS];
-    free_units f = {.at = {0}, .count = {UNITS}, .n = 1};
+    dg_cost_run run[DG_UPDATE_JOBS];
     double parts = 0;
     sort_jobs(u, c, work, place);
     for (int i = 0; i < u->jobs; i++) {
         const dg_update_work *w = &work[place[i]];
-        const double each = each_ns(c->job[place[i]], w);
+        run[i] = (dg_cost_run){each_ns(c->job[place[i]], w), w->producers};
         if (w->parts > 1) parts += 4.0 * w->parts * (double)w->count;
-        for (int left = w->producers; left > 0;) {
-            const int taken = dg_min(left, f.count[0]);
-            const double until = f.at[0] + each;
-            left -= taken;
-            f.count[0] -= taken;
-            if (!f.count[0]) {
-                f.n--;
-                memmove(f.at, f.at + 1, (size_t)f.n * sizeof *f.at);
-                memmove(f.count, f.count + 1, (size_t)f.n * sizeof *f.count);
-            }
-            insert(&f, until, taken);
-        }
     }
-    return f.at[f.n - 1] + parts / 2000;
+    return dg_cost_makespan(run, u->jobs, UNITS) + parts / 2000;
 }
 
-static double estimated(const dg_fused_update *u, update_costs *c, const dg_update_work *work)
+static double estimated(const dg_fused_update *u, const update_costs *c, const dg_update_work *work)
 {
-    dg_cost_part adam;
+    int place[DG_UPDATE_JOBS];
+    dg_cost_part part[DG_UPDATE_JOBS], adam;
     dg_cost first, second;
+    sort_jobs(u, c, work, place);
     for (int i = 0; i < u->jobs; i++) {
-        const dg_counted *row = c->part[i].counted;
-        dg_update_part(&work[i], dg_update_math(u), &c->part[i]);
-        c->part[i].counted = row;
+        dg_update_part(&work[place[i]], dg_update_math(u), &part[i]);
+        part[i].counted = c->counts[place[i]];
     }
     dg_update_adam_part(work, u->jobs, u->adam.n, dg_update_math(u), &adam);
-    if (!dg_cost_of(c->part, u->jobs, 0, &c->machine, &first) || !dg_cost_of(&adam, 1, 0, &c->machine, &second))
-        return 0;
+    if (!dg_cost_of(part, u->jobs, 0, &c->machine, &first) || !dg_cost_of(&adam, 1, 0, &c->machine, &second)) return 0;
     return (first.us + second.us) * 1e3;
 }
 
@@ -161,7 +130,7 @@ void dg_fused_update_split(dg_fused_update *u)
         }
         longest *= 1.12;
         if (same) continue;
-        const double ns = costs.counted ? estimated(u, &costs, work) : makespan(u, &costs, work);
+        const double ns = costs.counted ? estimated(u, &costs, work) : assumed_update_ns(u, &costs, work);
         if (least >= 0 && ns > (costs.counted ? 1.002 : 1.01) * least) continue;
         if (least < 0 || ns < least) least = ns;
         for (int i = 0; i < u->jobs; i++) best[i] = work[i].parts;

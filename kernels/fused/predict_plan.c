@@ -43,7 +43,9 @@ static dg_prediction predict_fused(const dg_plan *p, const dg_launch *l, const d
     dg_predict_launch(p, l, m, &cost);
     if (cost.kernels) return from_counts(&cost);
     const int kernels = dg_launch_kernels(p, l);
-    dg_prediction r = {.kernels = kernels, .launch_us = kernels * m->launch_us, .from = DG_FROM_FORMULA};
+    dg_prediction r = {.kernels = kernels,
+                       .launch_us = kernels * (m->launch_us + m->costs.wave_us),
+                       .from = DG_FROM_FORMULA};
     for (int i = l->first; i < l->first + l->count; i++) {
         if (!dg_is_conv(p->op[i].kind)) continue;
         const dg_prediction one = dg_predict_gpu(&p->op[i], 0, m);

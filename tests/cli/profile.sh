@@ -9,7 +9,8 @@ prints ', fp64'
 
 # a GPU that is not here: only the model is printed
 quietly profile dcgan32 --predict rtx4090
-prints 'NVIDIA GeForce RTX 4090' 'no number was measured' 'dependent kernels'
+prints 'NVIDIA GeForce RTX 4090' 'nothing was measured on this machine' 'dependent kernels'
+prints 'last prediction that was checked (H100'
 exits 0 profile dcgan32 --predict h200 --json
 prints '"published"' '"predicted"'
 refuses 2 'unknown-gpu H200' profile dcgan32 --predict abacus

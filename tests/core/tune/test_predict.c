@@ -2,6 +2,7 @@
  * predictions for known GPUs, and the output of `dcgan profile`. */
 #include "kernels/fused/predict_plan.h"
 
+#include "core/tune/evidence.h"
 #include "host/net/recipe.h"
 #include "host/measure/bench.h"
 #include "host/net/job.h"
@@ -135,6 +136,21 @@ static void check_known(void)
     DG_NEAR(m.all, 19500, 60);
 }
 
+/* Each kind of prediction names its constants and the last prediction that was compared with a measurement. */
+static void check_evidence(void)
+{
+    dg_machine m;
+    DG_CHECK(!dg_machine_find("t4", DG_F32, &m) && !strncmp(dg_evidence_of(&m)->measured, "none on this GPU", 16));
+    DG_CHECK(!dg_machine_find("h100", DG_F32, &m));
+    const dg_evidence *h100 = dg_evidence_of(&m);
+    DG_CHECK(strstr(h100->measured, "10 clocks") && h100->fitted && h100->published && h100->assumed);
+    for (int i = 0; i < DG_COMPARED; i++) DG_CHECK(h100->compared[i].measured_ms > h100->compared[i].predicted_ms);
+    m.source = "measured";
+    DG_CHECK(dg_evidence_of(&m) != h100 && !dg_evidence_of(&m)->assumed);
+    m.gpu = false;
+    DG_CHECK(dg_evidence_of(&m)->compared[0].model && !dg_evidence_of(&m)->fitted);
+}
+
 static bool is_trained(const char *name)
 {
     static dg_model model;
@@ -204,6 +220,8 @@ static void check_json(const char *program, bool measured)
         if (measured) all_ms += dg_test_number(op, "median_ms");
     }
     DG_NEAR(dg_test_number(model, "predicted_us"), sum, 1e-6 * sum);
+    DG_CHECK(cJSON_HasObjectItem(cJSON_GetObjectItem(j, "constants"), "measured"));
+    DG_CHECK(dg_test_number(cJSON_GetArrayItem(cJSON_GetObjectItem(j, "last_predictions"), 0), "measured_ms") > 0);
     DG_CHECK(dg_test_number(model, "kernels") == kernels && sum > 0);
     DG_CHECK(cJSON_HasObjectItem(model, "median_ms") == measured && (!measured || all_ms > 0));
     cJSON_Delete(j);
@@ -220,7 +238,7 @@ static void check_table(const char *program)
     DG_CHECK(dg_test_run(program, there, text, sizeof text) == 0);
     DG_CHECK(strstr(text, "bound us") && strstr(text, "all launches") && strstr(text, "by formula"));
     DG_CHECK(strstr(text, "NVIDIA A100") && strstr(text, "dependent kernels") &&
-             strstr(text, "no number was measured") && !strstr(text, "median us"));
+             strstr(text, "nothing was measured on this machine") && !strstr(text, "median us"));
     const char *const unknown[] = {"profile", "--predict=abacus", "dcgan32", NULL};
     DG_CHECK(dg_test_run(program, unknown, text, sizeof text) == DG_USAGE);
 }
@@ -231,6 +249,7 @@ int main(void)
     check_gpu();
     check_warpgroups();
     check_known();
+    check_evidence();
     check_models();
     const char *program = getenv("DCGAN");
     if (program) {
