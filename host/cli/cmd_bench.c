@@ -101,7 +101,8 @@ static void print_step(const dg_machine *m, const dg_bench_model *r)
                dg_percent(dg_gflops(r->flops, r->step.best), m->all));
     printf("\n%d ops", r->ops);
     if (m->gpu) printf(", %d kernels, %d in the longest chain of dependent kernels", r->kernels, r->chain);
-    printf("; the cost model predicts %.4g ms\n", r->predicted_us * 1e-3);
+    printf("; the cost model predicts %.4g ms, measured were %.2f times as many\n", r->predicted_us * 1e-3,
+           1e3 * median / r->predicted_us);
     if (sparing(r))
         printf("Ops of variant %s compute fewer multiplications than the FLOP count assumes, so their rate can exceed "
                "100%% of the peak.\n",
