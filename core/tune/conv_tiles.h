@@ -94,11 +94,14 @@ enum { DG_MMA_SMALL = 4 }; /* largest width of y with 4x4 cells; wider maps have
 #define DG_MMA_BYTES(small, pieces, halved, n, groups, threads)                             \
     (DG_MMA_FACTORS(small, pieces, halved, n, groups) + 16 * (pieces) * ((small) ? 4 : 1) + \
      8 * DG_MMA_TRANSFERS(small, pieces, halved, threads))
-/* PORTION is the bytes of weights per pipeline stage. A block has four stages if the stages are small and the weights
- * are rounded in memory, else two stages. Four large stages would exceed the 99 KB of shared memory per block on sm_86,
- * 89 and 120. DG_MMA_BYTES counts two stages. */
+/* PORTION is the bytes of weights per pipeline stage. If the weights are rounded in memory, a block has four stages, or
+ * `large` stages if PORTION exceeds 9 KB; else two stages. For mma, `large` is 2, because four large stages would
+ * exceed the 99 KB of shared memory per block on sm_86, 89 and 120. For wgmma, which runs on sm_90 only, `large` is
+ * DG_WGMMA_STAGES: two blocks of the forward tile 128x64 share the 227 KB of a multiprocessor. DG_MMA_BYTES counts two
+ * stages. */
 #define DG_MMA_PORTION(n, groups) (16 * (16 / (groups)*2 * (n)))
-#define DG_MMA_STAGES(rounded, scaled, portion) ((rounded) && !(scaled) && (portion) <= 9 << 10 ? 4 : 2)
+#define DG_WGMMA_STAGES(small, fwd, m) ((fwd) && !(small) && (m) == 128 ? 3 : 4)
+#define DG_MMA_STAGES(rounded, scaled, large, portion) (!(rounded) || (scaled) ? 2 : (portion) <= 9 << 10 ? 4 : (large))
 /* maximum `split` of wgmma forward and dx, and maximum blocks per cluster in fused launches */
 enum { DG_WGMMA_PARTS = 8 };
 #define DG_MMA_DW_BYTES(small) (32 * (2 * DG_MMA_PLANE(small, 1, 1) + 8 * 64))

@@ -24,7 +24,7 @@ dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, 
     g.columns = dg_ceil_div(C, tune->tile_n);
     g.channels = dg_ceil_div(summed / chunk, tune->split) * chunk;
     const dg_mma_tile tile = dg_mma_tile_of(kind, a, tune);
-    const int stages = DG_MMA_STAGES(true, tune->math == DG_MATH_FP16, tile.portion);
+    const int stages = tune->math == DG_MATH_FP16 ? 2 : tile.stages;
     const int factors = tile.factors + (stages - 2) * tile.portion, sums_bytes = results * (int)sizeof(float);
     const bool cluster = tile.factors && tune->split > 1; /* a cluster exchanges sums in the operands' shared memory */
     g.shared = (size_t)(tile.bytes + (stages - 2) * tile.portion) + (size_t)g.channels * (both ? 3 : 2) * sizeof(float);

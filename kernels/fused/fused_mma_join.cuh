@@ -39,7 +39,8 @@ struct dg_own_warps {
 };
 
 /* Adds the parts of a split sum in a cluster. All threads must call this function. `own` is dg_own_warps::mine. `room`
- * is shared memory for G::exchanged units, unused after the main loop. */
+ * is shared memory for G::exchanged units, unused after the main loop. Each block starts with the block after its own,
+ * so that the blocks of a cluster do not all load from one multiprocessor. */
 template <class G, class Sums> static __device__ __forceinline__ void dg_cluster_join(Sums &sums, float *room, bool own)
 {
     static constexpr int packs = G::MI * G::NJ;
@@ -48,8 +49,8 @@ template <class G, class Sums> static __device__ __forceinline__ void dg_cluster
     cluster_sync();
     if (own)
 #pragma unroll 1
-        for (int part = 0; part < (int)gridDim.z; part++) {
-            if (part == (int)blockIdx.z) continue;
+        for (int i = 1; i < (int)gridDim.z; i++) {
+            const int next = (int)blockIdx.z + i, part = next < (int)gridDim.z ? next : next - (int)gridDim.z;
             const cluster_memory from(mine, part);
 #pragma unroll
             for (int k = 0; k < packs; k++) {

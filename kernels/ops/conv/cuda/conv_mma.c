@@ -34,6 +34,8 @@ static tile tile_of(const tile_row *r, bool dx, bool wide)
                   threads,
                   DG_MMA_BYTES(r->small, r->m / 64, !dx, pitch, r->groups, threads),
                   DG_MMA_PORTION(pitch, r->groups),
+                  DG_MMA_STAGES(true, false, wide ? DG_WGMMA_STAGES(r->small, !dx, r->m) : 2,
+                                DG_MMA_PORTION(pitch, r->groups)),
                   wide ? DG_MMA_FACTORS(r->small, r->m / 64, !dx, pitch, r->groups) : 0};
 }
 
@@ -47,7 +49,7 @@ static int tiles_of(dg_op_kind kind, bool small, const dg_tune *t, tile *out)
     const bool wide = by_warpgroups(t), dx = kind == DG_OP_conv_dx;
     int n = 0;
     if (kind == DG_OP_conv_dw) {
-#define X(M, N) out[n++] = (tile){M, N, 256, DG_MMA_DW_BYTES(small), 0, 0};
+#define X(M, N) out[n++] = (tile){M, N, 256, DG_MMA_DW_BYTES(small), 0, 0, 0};
         DG_MMA_DW_TILES(X)
 #undef X
         return n;

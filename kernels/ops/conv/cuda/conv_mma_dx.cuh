@@ -7,7 +7,7 @@
  * store co at index co ^ 4 (mma.cuh).
  * Tiles: DG_MMA_DX_TILES, DG_WGMMA_DX_TILES (conv_tiles.h).
  * Stages: two chunks of 16 channels of y.
- * Shared memory: 23 to 53 KB, with warpgroups 28 to 105 KB.
+ * Shared memory: 23 to 53 KB, with warpgroups 41 to 95 KB, in clusters up to 128 KB.
  * Bound by: shared memory. */
 #pragma once
 
@@ -23,7 +23,8 @@ template <class E_, bool SMALL, int M, int N_, int WN_, int GROUPS, int MAP = DG
     static constexpr int chunk = 2 * E::unit, planes = N / E::unit, pitch = chunk + E::spacing;
     static constexpr int portion = 16 / GROUPS * planes * pitch, copied = 16 / GROUPS * 2 * N;
     static constexpr bool rounded = MAP != DG_AS_IS;
-    static constexpr int stages = DG_MMA_STAGES(rounded, E::scaled, portion * 16);
+    static constexpr int stages = DG_MMA_STAGES(rounded, E::scaled, E::warps > 1 ? DG_WGMMA_STAGES(SMALL, false, M) : 2,
+                                                portion * 16);
     static constexpr int blocks = NT == 128 ? 2 : 1;
     static constexpr int MI = own * phases * 4 / E::warps, NJ = WN / 8, slots = NT / (2 * N);
     static constexpr int exchanged = E::warps > 1 ? MI *NJ *NT : 0;

@@ -3,7 +3,7 @@
  * mma, odd planes store co at index co ^ 4 (mma.cuh).
  * Tiles: DG_MMA_FWD_TILES, DG_FP16_FWD_TILES, DG_WGMMA_FWD_TILES (conv_tiles.h).
  * Stages: two chunks of 16 channels.
- * Shared memory: 48 to 96 KB, with warpgroups 81 to 129 KB.
+ * Shared memory: 48 to 96 KB, with warpgroups 81 to 132 KB.
  * Bound by: shared memory. */
 #pragma once
 
@@ -18,7 +18,8 @@ template <class E_, bool SMALL, int M, int N_, int WN, int GROUPS, int MAP = DG_
     static constexpr int chunk = 2 * E::unit, pitch = N + E::spacing;
     static constexpr int portion = taps * 2 * pitch, copied = taps * 2 * N;
     static constexpr bool rounded = MAP != DG_AS_IS;
-    static constexpr int stages = DG_MMA_STAGES(rounded, E::scaled, portion * 16);
+    static constexpr int stages = DG_MMA_STAGES(rounded, E::scaled, E::warps > 1 ? DG_WGMMA_STAGES(SMALL, true, M) : 2,
+                                                portion * 16);
     static constexpr bool few = E::warps > 1 && NT == 256 && N == 64 && !SMALL && MAP >= DG_ROUNDED;
     static constexpr int blocks = NT == 128 || few ? 2 : 1;
     static constexpr int MI = 4 / E::warps, NJ = WN / 8;
@@ -29,7 +30,6 @@ template <class E_, bool SMALL, int M, int N_, int WN, int GROUPS, int MAP = DG_
     static constexpr int rows = NT < 2 * N ? 2 * N / NT : 1, steps = NT < 2 * N ? 1 : NT / (2 * N);
     static_assert(copied % NT == 0 && (2 * N % NT == 0 || NT % (2 * N) == 0),
                   "each thread must copy equally many weights");
-    static_assert(GROUPS % stages == 0, "GROUPS must be a multiple of the number of stages");
     static_assert(N % 8 == 0 && WN % 16 == 0, "N must be a multiple of 8 channels, and WN a multiple of 16 channels");
 };
 

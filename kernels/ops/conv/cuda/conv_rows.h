@@ -49,9 +49,10 @@ typedef struct {
 dg_thin_dx_tile dg_thin_dx_tile_of(const dg_conv_args *a);
 
 /* Tile of m x n results per block in variants mma and wgmma (conv_tiles.h). `bytes`: shared memory of a block.
- * `portion`: bytes of one stage of weights. `factors`: bytes of all operands (wgmma). */
+ * `portion`: bytes of one stage of weights. `stages`: number of stages if weights are rounded to bf16 in memory.
+ * `factors`: bytes of all operands (wgmma). */
 typedef struct {
-    int m, n, threads, bytes, portion, factors;
+    int m, n, threads, bytes, portion, stages, factors;
 } dg_mma_tile;
 
 dg_mma_tile dg_mma_tile_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune *t);
