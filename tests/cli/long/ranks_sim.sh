@@ -10,6 +10,7 @@ if [ ! -x "${SIM_DCGAN:-}" ]; then
 fi
 with_mpi openmpi || with_mpi mpich || { skip 'no MPI: no mpirun, or no plugin'; finish; }
 DCGAN_MPI=$(cd "${program%/*}" && pwd)/dcgan-mpi-$plugin.so
+case $SIM_DCGAN in /*) ;; *) SIM_DCGAN=$root/$SIM_DCGAN ;; esac
 program=$SIM_DCGAN
 DCGAN_NCCL=$(cd "$(dirname "$SIM_DCGAN")/.." && pwd)/nccl.so
 TMPDIR=$dir
