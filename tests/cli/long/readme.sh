@@ -92,7 +92,7 @@ awk '!seen[$0]++' lines | while read -r command; do
     case $command in
         '```' | '' | 'make'* | 'scripts/'* | 'apt-get '*) continue ;;
         'cc '* | './make_images '* | 'python3 samples/'*) [ -n "$installed" ] || continue ;;
-        'docker '* | 'mpirun '* | 'srun '*) continue ;; # ranks.sh starts several processes
+        'docker '* | 'mpirun '* | 'srun '* | 'torchrun '*) continue ;; # ranks.sh and ranks_sim.sh start processes
         'dcgan batch' | 'dcgan classify' | 'dcgan plan'*' --device cuda') continue ;; # the first two are names only
         'dcgan import resnet50.safetensors '*) continue ;; # torch_resnet.py has such weights
         'dcgan '*inception*) continue ;; # fid.sh has such weights
