@@ -110,7 +110,7 @@ fi
     if [ -e "$PRELOADS/faults.so" ]; then
         ends 130 'data with Ctrl-C' env LD_PRELOAD="$PRELOADS/faults.so" FAULT=signal:write:20 "$program" data cats \
             --size 16 --cache made --image-memory 0.001
-        [ -z "$(ls -A | grep made)" ]
+        [ -z "$(find . -maxdepth 1 -name '*made*')" ]
         fact $? "an interrupted command leaves no cache: $(ls -A)"
     fi
     exits 0 data cats --size 16 --image-memory 0.001 --augment color --aug-preview preview.png

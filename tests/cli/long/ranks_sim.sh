@@ -108,7 +108,10 @@ says ranks-gpus '4 processes on a machine with 3 GPUs'
         tr '\0' '\n' < "/proc/$pid/environ" | grep -qxE '(OMPI_COMM_WORLD_RANK|PMI_RANK)=1' || continue
         grep -qE '^(dcgan|cuda)' "/proc/$pid/comm" && kill -STOP "$pid" && stopped=$pid
     done
-    for i in $(seq 60); do kill -0 $launched 2> /dev/null && sleep 0.5 || break; done
+    for i in $(seq 60); do
+        kill -0 $launched 2> /dev/null || break
+        sleep 0.5
+    done
     [ "$i" -lt 60 ]
     fact $? 'a rank that hangs ends the run'
     kill -9 "${stopped:-$launched}" 2> /dev/null
