@@ -282,7 +282,7 @@ fuzz: ## fuzz every reader of files, FUZZ_SECONDS (60) each, or FUZZ_TARGETS="pn
 # Every command runs, also after failures. The tests run with 1 to 7 threads, depending on the day.
 soak: SECONDS = $$(($(SOAK_MINUTES) * 20))
 soak: FAILS = || touch $(BUILD)/soak-failed
-soak: $(PROGRAM) $(PRELOADS) $(BUILD)/tests/test_large_cache ## kills, torture, check-all, also watched, fuzz, GPUs: SOAK_MINUTES (60) and more
+soak: $(PROGRAM) $(PRELOADS) $(BUILD)/tests/test_large_cache ## kills, torture, check-all, watched, fuzz, GPUs
 	$(Q)rm -f $(BUILD)/soak-failed
 	$(Q)$(TORTURE) kills --kills $$(($(SOAK_MINUTES) * 200)) --seed $$$$ $(FAILS)
 	$(Q)DCGAN=$(RUN) PRELOADS='$(RUN_PRELOADS)' sh tests/cli/ranks_ends.sh 20 $(FAILS)

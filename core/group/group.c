@@ -54,6 +54,11 @@ dg_err dg_group_turn(dg_group *g, const void *own, void *all)
     return g->failed;
 }
 
+void dg_group_wait_for_gpu(dg_group *g, bool waits)
+{
+    if (g && g->calls->wait_for_gpu) g->calls->wait_for_gpu(g, waits);
+}
+
 void dg_group_abort(dg_group *g, int code)
 {
     if (g) g->calls->abort_all(g, code);

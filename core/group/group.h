@@ -25,6 +25,7 @@ typedef struct {
     dg_err (*turn)(dg_group *g, const void *own, void *all);
     void (*abort_all)(dg_group *g, int code);
     dg_err (*close)(dg_group *g);
+    void (*wait_for_gpu)(dg_group *g, bool waits); /* or NULL */
 } dg_group_calls;
 
 /* The implementation makes and frees the struct (host/group/open.h). Only `gpus` and `failed` change. */
@@ -67,6 +68,10 @@ dg_err dg_group_gather(dg_group *g, const void *own, void *all, size_t bytes_eac
 /* Like dg_group_all_gather for parts of DG_TURN_BYTES, but the processor is free while a rank waits. `own` has
  * DG_TURN_BYTES, `all` size times as many. */
 dg_err dg_group_turn(dg_group *g, const void *own, void *all);
+
+/* Begins or ends waiting for this rank's GPU, whose work may wait for messages of other ranks: the time limit of calls
+ * applies. */
+void dg_group_wait_for_gpu(dg_group *g, bool waits);
 
 /* Ends all processes of the group with this exit code, without cleaning up. A NULL group returns. */
 void dg_group_abort(dg_group *g, int code);

@@ -300,8 +300,9 @@ void dg_cache_write(const dg_dataset_options *o, dg_cache_keys keys, const dg_da
     const size_t image = dg_dataset_images(d).bytes;
     size_t bytes = 0;
     uint32_t *sum = malloc(((size_t)d->count + 1) * sizeof *sum);
-#pragma omp parallel for num_threads(dg_dataset_threads(o)) if (sum)
-    for (int i = 0; i < d->count; i++) sum[i] = (uint32_t)crc32_z(0, d->pixels + (size_t)i * image, image);
+    const int sums = sum ? d->count : 0;
+#pragma omp parallel for num_threads(dg_dataset_threads(o))
+    for (int i = 0; i < sums; i++) sum[i] = (uint32_t)crc32_z(0, d->pixels + (size_t)i * image, image);
     uint8_t *lists = sum ? pack_lists(d, NULL, sum, &bytes) : NULL;
     dg_err e = DG_DEVICE;
     if (lists) {

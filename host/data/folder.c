@@ -209,8 +209,10 @@ static dg_err recall_failures(job *j, dg_scan *s, dg_dataset *out)
     for (int i = 0; i < out->skips; i++) {
         dg_skip *k = out->skip + i;
         const dg_file *file = s->files ? bsearch(k->name, s->file, (size_t)s->files, sizeof *file, by_name) : NULL;
-        fate *f = file ? j->fate + (file - s->file) : NULL;
-        if (f && k->bad && !f->reason) *f = (fate){.reason = k->reason, .bad = true}, k->reason = NULL;
+        if (file && k->bad && !j->fate[file - s->file].reason) {
+            j->fate[file - s->file] = (fate){.reason = k->reason, .bad = true};
+            k->reason = NULL;
+        }
         free(k->name);
         free(k->reason);
     }

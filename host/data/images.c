@@ -119,27 +119,20 @@ dg_err dg_images_each(const dg_images *p, int n, int threads,
     const int most = threads > 0 ? threads : omp_get_max_threads();
     uint8_t *room = p->memory ? NULL : malloc((size_t)most * p->bytes);
     char message[DG_MESSAGE_BYTES] = "";
-    dg_err error = DG_OK;
+    atomic_int error = DG_OK;
     if (!p->memory && !room) return dg_fail(DG_DEVICE, "out of memory to read images");
 #pragma omp parallel for num_threads(most) schedule(static)
     for (int i = 0; i < n; i++) {
         const int thread = omp_get_thread_num();
-        const uint8_t *pixels = p->memory ? p->memory + (size_t)i * p->bytes : room + (size_t)thread * p->bytes;
-        dg_err e;
-#pragma omp atomic read
-        e = error;
-        if (e) continue;
-        if (!p->memory) e = read_file(p, i, room + (size_t)thread * p->bytes);
-        if (!e) see(context, thread, i, pixels);
-        else {
-#pragma omp critical(dg_images_error)
-            {
-                if (!error) snprintf(message, sizeof message, "%s", dg_message());
-#pragma omp atomic write
-                error = e;
-            }
-        }
+        uint8_t *own = room ? room + (size_t)thread * p->bytes : NULL;
+        if (atomic_load(&error)) continue;
+        const dg_err e = own ? read_file(p, i, own) : DG_OK;
+        int none = DG_OK;
+        if (!e) see(context, thread, i, own ? own : p->memory + (size_t)i * p->bytes);
+        else if (atomic_compare_exchange_strong(&error, &none, (int)e)) /* the first error is returned */
+            snprintf(message, sizeof message, "%s", dg_message());
     }
     free(room);
-    return error ? dg_fail(error, "%s", message) : DG_OK;
+    const dg_err e = (dg_err)atomic_load(&error);
+    return e ? dg_fail(e, "%s", message) : DG_OK;
 }

@@ -73,6 +73,12 @@ static void leave(int number)
     _exit(exit_code);
 }
 
+static void wait_for_gpu(dg_group *g, bool waits)
+{
+    if (waits) dg_watch_begin(of(g)->watch);
+    else dg_watch_end(of(g)->watch);
+}
+
 /* Ends the process after 10 s if MPI_Abort does not return. */
 static void abort_all(dg_group *g, int code)
 {
@@ -177,7 +183,8 @@ static dg_err meet(mpi_group *m)
 
 static dg_err open_mpi(const dg_launched *l, mpi_group *m)
 {
-    static const dg_group_calls calls = {all_to_all, all_gather, broadcast, gather, turn, abort_all, close_group};
+    static const dg_group_calls calls = {all_to_all, all_gather, broadcast,   gather,
+                                         turn,       abort_all,  close_group, wait_for_gpu};
     const dg_group_options *o = &m->options;
     dg_group *g = &m->group;
     g->calls = &calls;
@@ -224,12 +231,6 @@ dg_err dg_group_open(const dg_launched *l, const dg_group_options *o, dg_group *
     free(m->host);
     free(m);
     return e;
-}
-
-void dg_group_wait_for_gpu(dg_group *g, bool waits)
-{
-    if (g && waits) dg_watch_begin(of(g)->watch);
-    else if (g) dg_watch_end(of(g)->watch);
 }
 
 void dg_group_pause_limit(dg_group *g, bool paused)

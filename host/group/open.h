@@ -25,6 +25,3 @@ dg_err dg_group_open(const dg_launched *l, const dg_group_options *o, dg_group *
 /* Suspends or resumes this rank's limit, for example while it waits for a rank that decodes images. Every rank that
  * waits suspends its limit. */
 void dg_group_pause_limit(dg_group *g, bool paused);
-
-/* Begins or ends waiting for this rank's GPU, whose work may wait for messages of other ranks: the limit applies. */
-void dg_group_wait_for_gpu(dg_group *g, bool waits);

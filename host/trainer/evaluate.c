@@ -59,7 +59,7 @@ dg_err dg_evaluate(dg_job *job, const dg_training_records *r, int first, const i
     if (confused) out->confusion = calloc(classes * classes, sizeof *out->confusion);
     out->said = malloc(images * sizeof *out->said);
     out->share = malloc(images * sizeof *out->share);
-    double *p = malloc(images * classes * sizeof *p), *each = malloc(images * sizeof *each);
+    double *p = calloc(images * classes, sizeof *p), *each = calloc(images, sizeof *each);
     const bool whole = out->is && out->right && (out->confusion || !confused) && out->said && out->share && p && each;
     dg_err e = whole ? test(job, r, first, n, classes, p, each)
                      : dg_fail(DG_DEVICE, "out of memory for a test of %d images", n);

@@ -59,7 +59,7 @@ static dg_err broadcast(dg_backend *b, void *memory, size_t bytes)
 {
     dg_group *g = b->group;
     if (b->threads) return dg_group_broadcast(g, memory, bytes);
-    void *buffer = malloc(bytes);
+    void *buffer = malloc(bytes + 1);
     dg_err e = buffer ? DG_OK : dg_fail(DG_DEVICE, "weights for %d processes: out of memory", g->size);
     if (!e && !g->rank) e = b->get(b, buffer, memory, bytes);
     if (e) dg_group_fail(g, e);

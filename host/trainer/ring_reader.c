@@ -2,7 +2,6 @@
 
 #include "core/base/clock.h"
 #include "core/group/group.h"
-#include "host/group/open.h"
 
 dg_err dg_ring_reader_open(dg_ring_reader *r, dg_job *job, uint64_t step)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/group/open.h"
+#include "core/group/group.h"
 #include "host/net/shards.h"
 #include "host/trainer/fit.h"
 

@@ -166,7 +166,7 @@ static void norm_forward(dg_builder *b, const dg_pass *p, int i, dg_layer_pass *
     const bool shards = b->shards && !p->frozen && momentum > 0;
     if (shards) {
         own->saved[MEAN] = own->saved[RSTD] = dg_shard_values(b, 2 * p->groups * l->filters);
-        own->saved[RSTD].offset += p->groups * l->filters;
+        own->saved[RSTD].offset += (int64_t)p->groups * l->filters;
     } else {
         own->saved[MEAN].row = dg_work_row(b, p->net, stats, "%s.norm.mean%s", l->name, p->suffix);
         own->saved[RSTD].row = dg_work_row(b, p->net, stats, "%s.norm.rstd%s", l->name, p->suffix);

@@ -172,12 +172,14 @@ static void how_many()
         long limit;
         int window, n;
     } at[] = {{0, 0, 0, 0, 46},  {0, 94, 0, 0, 46}, {30, 77, 0, 0, 16},   {45, 45, 0, 0, 1}, {46, 46, 0, 0, 1},
-              {0, 0, 20, 0, 20}, {3, 50, 52, 0, 2}, {44, 91, 1000, 0, 2}, {0, 0, 0, 128, 1}};
+              {0, 0, 20, 0, 20}, {3, 50, 52, 0, 2}, {44, 91, 1000, 0, 2}, {0, 0, 0, 128, 2}};
     for (auto &w : at) {
         run.given.batch = w.batch;
         run.given.step = w.step;
         o.steps = w.limit;
-        run.job.o.window = w.window;
+        run.feed.o.batch = o.batch;
+        run.feed.o.used = run.data.train;
+        run.feed.o.window = w.window;
         DG_CHECKF(dg_steps_in_a_row(&run) == w.n, "batch %d, --steps %ld: %d steps, not %d", (int)w.batch, w.limit,
                   dg_steps_in_a_row(&run), w.n);
     }
