@@ -9,8 +9,8 @@ images=${1:-100000}
 cd "$dir" || exit 1
 ensure 'a sparse cache' "$maker" images cache "$images" 128
 began=$(date +%s.%N)
-ends 0 'a cache that is larger than memory' sh -c 'ulimit -v 4000000; exec "$0" "$@"' "$program" --data images --cache cache \
-    --size 128 --batch 16 --steps 3 --out run --grid 2x2 --no-report
+ends 0 'a cache that is larger than memory' sh -c 'ulimit -v 4000000; exec "$0" "$@"' "$program" --data images \
+    --cache cache --size 128 --batch 16 --steps 3 --out run --grid 2x2 --no-report
 says note-images "$images" cached
 says note-images-in-cache
 says note-windows
