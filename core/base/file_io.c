@@ -55,6 +55,13 @@ bool dg_may_pass(int error)
     return false;
 }
 
+bool dg_try_soon(int error, int tries)
+{
+    if (!dg_may_pass(error) || tries >= 3) return false;
+    nanosleep(&(struct timespec){.tv_nsec = 10000000L << 2 * tries}, NULL);
+    return true;
+}
+
 static dg_err failed(writer *w, const char *what)
 {
     const int error = w->error = errno;
@@ -90,6 +97,9 @@ static dg_err open_directory(writer *w)
     }
     return w->dir < 0 ? failed(w, "open its directory") : DG_OK;
 }
+
+/* For a full disk, if the file is one of decoded images. */
+static const char images_elsewhere[] = "set TMPDIR, or give {cache} FILE";
 
 static dg_err begin(writer *w, struct stat *old)
 {
@@ -302,8 +312,6 @@ static void let_go(const held *h)
     errno = error;
 }
 
-enum { TRIES = 4 }; /* pauses between tries: 10, 40 and 160 ms */
-
 static dg_err write_file(const writer *w, const dg_chunk *piece, int pieces)
 {
     /* SIGXFSZ is blocked, so that exceeding RLIMIT_FSIZE fails with EFBIG and does not kill the process. Signals that
@@ -315,12 +323,10 @@ static dg_err write_file(const writer *w, const dg_chunk *piece, int pieces)
     for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) sigaddset(&more, ending[i]);
     pthread_sigmask(SIG_BLOCK, &more, NULL);
 
-    dg_err e = DG_OK;
-    for (int tries = 0, error = 0; tries < TRIES; tries++) {
-        if (tries) nanosleep(&(struct timespec){.tv_nsec = 10000000L << 2 * (tries - 1)}, NULL);
-        e = write_once(*w, piece, pieces, &error);
-        if (!e || !dg_may_pass(error)) break;
-    }
+    dg_err e;
+    int tries = 0, error = 0;
+    do e = write_once(*w, piece, pieces, &error);
+    while (e && dg_try_soon(error, tries++));
 
     let_go(&h);
     return e;
@@ -397,7 +403,7 @@ dg_err dg_nameless_open(size_t bytes, char **path, int *fd)
     *path = malloc(n);
     if (!*path) return dg_fail(DG_DEVICE, "out of memory");
     snprintf(*path, n, "%s/dcgan-XXXXXX", dir);
-    writer w = {.path = *path, .dir = -1, .bytes = bytes, .elsewhere = "set TMPDIR, or give {cache} FILE"};
+    writer w = {.path = *path, .dir = -1, .bytes = bytes, .elsewhere = images_elsewhere};
     const held h = hold();
     *fd = w.fd = mkostemp(*path, O_CLOEXEC);
     dg_err e = *fd < 0 ? dg_fail(DG_IO, DG_MSG("no-temporary", "%s: cannot create a temporary file: %s; set TMPDIR"),
@@ -419,15 +425,14 @@ dg_err dg_write_at(int fd, const char *path, const void *data, size_t n, int64_t
 {
     const char *from = data;
     const held h = hold();
-    writer w = {.path = path, .dir = fd, .bytes = n, .elsewhere = "set TMPDIR, or give {cache} FILE"};
+    writer w = {.path = path, .dir = fd, .bytes = n, .elsewhere = images_elsewhere};
     dg_err e = DG_OK;
     for (int tries = 0; n && !e;) {
         const ssize_t done = pwrite(fd, from, n < 1u << 30 ? n : 1u << 30, (off_t)at);
         if (done < 0 && errno == EINTR) continue;
         if (!done) errno = EIO;
         if (done > 0) from += done, at += done, n -= (size_t)done;
-        else if (!dg_may_pass(errno) || ++tries == TRIES) e = failed(&w, "write it");
-        else nanosleep(&(struct timespec){.tv_nsec = 10000000L << 2 * (tries - 1)}, NULL);
+        else if (!dg_try_soon(errno, tries++)) e = failed(&w, "write it");
     }
     let_go(&h);
     return e;

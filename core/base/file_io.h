@@ -55,6 +55,9 @@ dg_err dg_nameless_open(size_t bytes, char **path, int *fd);
 dg_err dg_write_at(int fd, const char *path, const void *data, size_t n, int64_t at);
 
 bool dg_may_pass(int error);
+/* Returns true after a pause if an operation that failed with `error` should be tried again: three times, after 10, 40
+ * and 160 ms. `tries` is the number of retries so far. */
+bool dg_try_soon(int error, int tries);
 
 /* Result of dg_leads_to, which compares `name` in `dir` with the open file `fd`. DG_SAME_UNKNOWN means that stat
  * failed. */

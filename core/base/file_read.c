@@ -55,11 +55,14 @@ dg_err dg_read_own_open(int dir, const char *path, size_t limit, int *fd, size_t
     return open_regular(dir, path, O_NOFOLLOW, limit, fd, bytes);
 }
 
-ssize_t dg_read_some(int fd, void *to, size_t n)
+/* at: offset in the file, or -1 for its position */
+static ssize_t read_from(int fd, void *to, size_t n, int64_t at)
 {
     size_t got = 0;
     while (got < n) {
-        const ssize_t now = read(fd, (char *)to + got, n - got < 1u << 30 ? n - got : 1u << 30);
+        char *const next = (char *)to + got;
+        const size_t most = n - got < 1u << 30 ? n - got : 1u << 30;
+        const ssize_t now = at < 0 ? read(fd, next, most) : pread(fd, next, most, (off_t)at + (off_t)got);
         if (now < 0 && errno == EINTR) continue;
         if (now < 0) return -1;
         if (now == 0) break;
@@ -67,6 +70,10 @@ ssize_t dg_read_some(int fd, void *to, size_t n)
     }
     return (ssize_t)got;
 }
+
+ssize_t dg_read_some(int fd, void *to, size_t n) { return read_from(fd, to, n, -1); }
+
+ssize_t dg_read_at(int fd, void *to, size_t n, int64_t at) { return read_from(fd, to, n, at); }
 
 dg_err dg_read_next(int fd, const char *path, void *to, size_t n)
 {
@@ -152,17 +159,4 @@ dg_err dg_read_text(int dir, const char *path, bool own, size_t limit, void **te
     }
     *text = memory;
     return DG_OK;
-}
-
-ssize_t dg_read_at(int fd, void *to, size_t n, int64_t at)
-{
-    size_t done = 0;
-    while (done < n) {
-        const ssize_t k = pread(fd, (char *)to + done, n - done, (off_t)at + (off_t)done);
-        if (k < 0 && errno == EINTR) continue;
-        if (k < 0) return -1;
-        if (k == 0) break;
-        done += (size_t)k;
-    }
-    return (ssize_t)done;
 }

@@ -19,8 +19,8 @@ static double bytes_of(const dg_dataset_options *o, long images)
 
 bool dg_dataset_stays(const dg_dataset_options *o, long images)
 {
-    const double most = o->most_mb > 0 ? o->most_mb * 1e6 : 0.5 * (double)dg_memory_free();
-    return o->may_stay && (o->other_file || bytes_of(o, images) > most);
+    if (!o->may_stay || o->other_file) return o->may_stay;
+    return bytes_of(o, images) > (o->most_mb > 0 ? o->most_mb * 1e6 : 0.5 * (double)dg_memory_free());
 }
 
 dg_err dg_dataset_pixels(const dg_dataset_options *o, long images, uint8_t **out)

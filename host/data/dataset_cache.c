@@ -12,9 +12,9 @@
 enum { LISTS_MOST = 1 << 30, PIXELS_AT = 4096, IMAGE_BYTES = 26 /* of an image in the lists, without its name */ };
 static const char magic[16] = "dcgan-cache-2\n", magic_1[16] = "dcgan-cache-1\n";
 
-/* The header is followed by `slots` images, then by the lists: arrays and texts of `lists`
- * bytes. The arrays have an entry per image: hash (uint64), width, height, slot (int32), checksum (uint32), kind and
- * did (uint8). Slots of images that could not be decoded are unused. */
+/* The header is followed by `slots` images, then by the lists: arrays and texts of `lists` bytes. The arrays have an
+ * entry per image: hash (uint64), width, height, slot (int32), checksum (uint32), kind and did (uint8). Slots of images
+ * that could not be decoded are unused. */
 typedef struct {
     char magic[16];
     uint32_t order;
@@ -235,11 +235,10 @@ dg_cache_found dg_cache_read(const dg_dataset_options *o, const dg_cache_keys *k
     return *wrong ? DG_CACHE_USELESS : DG_CACHE_OTHER;
 }
 
-static void *put(uint8_t **at, const void *from, size_t bytes)
+static void put(uint8_t **at, const void *from, size_t bytes)
 {
     memcpy(*at, from, bytes);
     *at += bytes;
-    return *at;
 }
 
 static const char too_long[] = "its lists of names would have more than 1 GiB";

@@ -6,20 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { TRIES = 4, LOST_MOST = 32 }; /* retries after 10, 40 and 160 ms: at most 7 s for 32 files */
+enum { LOST_MOST = 32 }; /* with the pauses of dg_try_soon: at most 7 s for 32 files */
 
 bool dg_try_again(dg_lost *lost, int error, int tries)
 {
     if (!dg_may_pass(error) || atomic_load(lost) >= LOST_MOST) return false;
-    if (tries + 1 >= TRIES) {
-        atomic_fetch_add(lost, 1);
-        return false;
-    }
-    nanosleep(&(struct timespec){.tv_nsec = 10000000L << 2 * tries}, NULL);
-    return true;
+    const bool again = dg_try_soon(error, tries);
+    if (!again) atomic_fetch_add(lost, 1);
+    return again;
 }
 
 static dg_err refused(int error)

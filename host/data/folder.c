@@ -222,12 +222,12 @@ static dg_err recall_failures(job *j, dg_scan *s, dg_dataset *out)
     return collect_skips(j, s, out);
 }
 
-/* Choose memory or a file for the decoded images. A file that other processes would share is not needed. */
+/* Choose memory or a file for the decoded images. Without a file, other processes decode the images themselves. */
 static dg_err choose_place(job *j, long slots)
 {
     const dg_dataset_options *o = j->o;
     j->stays = dg_dataset_stays(o, slots);
-    dg_err e = j->stays || o->keep_file ? dg_cache_begin(o, j->stays && o->cache, slots, &j->file) : DG_OK;
+    dg_err e = j->stays || o->keep_file ? dg_cache_begin(o, o->cache != NULL, slots, &j->file) : DG_OK;
     if (e && !j->stays) {
         dg_cache_close(j->file);
         j->file = NULL;
@@ -278,7 +278,7 @@ static dg_err finish(job *j, dg_cache_keys keys, dg_dataset *out)
     }
     dg_err e = j->file && out->count ? dg_cache_end(j->file, keys, keep, out) : DG_OK;
     if (!e && out->file && !j->stays) e = dg_cache_load(o, out);
-    if (!e && keep && !j->stays) dg_cache_write(o, keys, out);
+    if (!e && keep && !j->file) dg_cache_write(o, keys, out);
     return e;
 }
 

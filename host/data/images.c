@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -23,8 +22,6 @@ struct dg_image_file {
     uint32_t *sum;
     atomic_uchar *valid; /* 1 after the checksum of a slot was compared */
 };
-
-enum { TRIES = 4 }; /* pauses between tries: 10, 40 and 160 ms */
 
 dg_images dg_images_of(const uint8_t *pixels, int count, size_t bytes)
 {
@@ -73,12 +70,10 @@ static dg_err wrong(const dg_images *p, int i, const char *what)
 static dg_err read_file(const dg_images *p, int i, uint8_t *to)
 {
     dg_image_file *f = p->file;
-    ssize_t n = -1;
-    for (int tries = 0; tries < TRIES && n < 0; tries++) {
-        if (tries) nanosleep(&(struct timespec){.tv_nsec = 10000000L << 2 * (tries - 1)}, NULL);
-        n = dg_read_at(f->fd, to, p->bytes, offset_of(p, i));
-        if (n < 0 && !dg_may_pass(errno)) break;
-    }
+    ssize_t n;
+    int tries = 0;
+    do n = dg_read_at(f->fd, to, p->bytes, offset_of(p, i));
+    while (n < 0 && dg_try_soon(errno, tries++));
     if (n < 0)
         return dg_fail(DG_IO, DG_MSG("image-file-unread", "%s: cannot be read: %s; check the disk or the network"),
                        f->path, strerror(errno));

@@ -137,5 +137,6 @@ dg_err dg_loader_step(dg_loader *f, int place, int n)
 int dg_loader_steps(const dg_loader *f, int place)
 {
     const int end = f->o.window ? min((place / f->o.window + 1) * f->o.window, f->o.used) : f->o.used;
-    return (end - place + f->o.batch - 1) / f->o.batch;
+    const int full = (end - place) / f->o.batch;
+    return full ? full : 1;
 }

@@ -29,5 +29,6 @@ void dg_loader_close(dg_loader *f);
  * n steps, where n is at most dg_loader_steps. */
 dg_err dg_loader_epoch(dg_loader *f, uint64_t epoch, int place);
 dg_err dg_loader_step(dg_loader *f, int place, int n);
-/* Returns the max number of steps per launch, from `place` on. */
+/* Returns the max number of steps of one launch from `place` on: the full batches that are left of the window and of
+ * the epoch, or 1 for the short last batch. */
 int dg_loader_steps(const dg_loader *f, int place);

@@ -145,7 +145,7 @@ static void plan(dg_windows *w, buffer *b, uint64_t epoch, int first)
         memcpy(b->image + images, w->drawn + own.from, (size_t)own.n * sizeof *b->image);
         images += own.n;
     }
-    b->window = (dg_window){epoch, first, end, images, b->window.pinned};
+    b->window = (dg_window){epoch, end, images, b->window.pinned};
     for (int i = 0; i < PIECES; i++) {
         piece *p = b->piece + i;
         p->of = w;

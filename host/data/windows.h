@@ -38,8 +38,8 @@ dg_places dg_own_places(const dg_loader_options *o, int place);
 
 typedef struct {
     uint64_t epoch;
-    int first, end; /* places of the epoch */
-    int images;     /* images of own shards */
+    int end;    /* place of the epoch after its images */
+    int images; /* images of own shards */
     uint8_t *pinned;
 } dg_window;
 

@@ -14,55 +14,55 @@
 /* The first member is what the caller has. */
 typedef struct {
     dg_group group;
-    const dg_transport *mpi;
+    const dg_transport *transport;
     dg_watch *watch;
     dg_group_options options;
     char (*host)[DG_HOST_NAME];
     const char **names;
-} mpi_group;
+} transport_group;
 
 /* A rank is silent for this time after the limit, so that one rank reports for all. */
 static const double others_report = 2;
 
-static mpi_group *of(dg_group *g) { return (mpi_group *)g; }
+static transport_group *of(dg_group *g) { return (transport_group *)g; }
 
 /* Ends a call that returned `bad`. */
-static dg_err ended(mpi_group *m, int bad)
+static dg_err ended(transport_group *m, int bad)
 {
     dg_watch_end(m->watch);
     if (!bad) return DG_OK;
     return dg_fail(DG_DEVICE, "message among %d processes: failed (%s: %s)", m->group.size, m->group.name,
-                   m->mpi->why());
+                   m->transport->why());
 }
 
 static dg_err all_to_all(dg_group *g, const void *from, void *to, size_t bytes_each)
 {
     dg_watch_begin(of(g)->watch);
-    return ended(of(g), of(g)->mpi->all_to_all(from, to, bytes_each));
+    return ended(of(g), of(g)->transport->all_to_all(from, to, bytes_each));
 }
 
 static dg_err all_gather(dg_group *g, void *all, size_t bytes_each)
 {
     dg_watch_begin(of(g)->watch);
-    return ended(of(g), of(g)->mpi->all_gather(all, bytes_each));
+    return ended(of(g), of(g)->transport->all_gather(all, bytes_each));
 }
 
 static dg_err broadcast(dg_group *g, void *bytes, size_t n)
 {
     dg_watch_begin(of(g)->watch);
-    return ended(of(g), of(g)->mpi->broadcast(bytes, n));
+    return ended(of(g), of(g)->transport->broadcast(bytes, n));
 }
 
 static dg_err gather(dg_group *g, const void *own, void *all, size_t bytes_each)
 {
     dg_watch_begin(of(g)->watch);
-    return ended(of(g), of(g)->mpi->gather(own, all, bytes_each));
+    return ended(of(g), of(g)->transport->gather(own, all, bytes_each));
 }
 
 static dg_err turn(dg_group *g, const void *own, void *all)
 {
     dg_watch_begin(of(g)->watch);
-    return ended(of(g), of(g)->mpi->turn(own, all, DG_TURN_BYTES));
+    return ended(of(g), of(g)->transport->turn(own, all, DG_TURN_BYTES));
 }
 
 static volatile sig_atomic_t exit_code;
@@ -87,18 +87,18 @@ static void abort_all(dg_group *g, int code)
     (void)alarm(10);
     dg_gpus *gpus = __atomic_load_n(&g->gpus, __ATOMIC_ACQUIRE);
     if (gpus) gpus->abort(gpus);
-    of(g)->mpi->abort_all(code);
+    of(g)->transport->abort_all(code);
     _exit(code);
 }
 
 static dg_err close_group(dg_group *g)
 {
-    mpi_group *m = of(g);
+    transport_group *m = of(g);
     dg_watch_begin(m->watch);
     if (g->gpus) g->gpus->close(g->gpus);
-    const int bad = m->mpi->close();
+    const int bad = m->transport->close();
     dg_watch_end(m->watch);
-    dg_err e = bad ? dg_fail(DG_DEVICE, "closing the group of %d processes: failed (%s)", g->size, m->mpi->why())
+    dg_err e = bad ? dg_fail(DG_DEVICE, "closing the group of %d processes: failed (%s)", g->size, m->transport->why())
                    : DG_OK;
     dg_watch_close(m->watch);
     free(m->names);
@@ -116,7 +116,7 @@ static void prefix_of(const dg_group *g, char *out, size_t size)
 /* Ends all processes after an error of the connection between the GPUs, for which a step would wait forever. */
 static void look(void *context)
 {
-    mpi_group *m = context;
+    transport_group *m = context;
     dg_gpus *gpus = __atomic_load_n(&m->group.gpus, __ATOMIC_ACQUIRE);
     const char *why = gpus ? gpus->broken(gpus) : NULL;
     if (!why) return;
@@ -133,11 +133,11 @@ static void look(void *context)
 /* Reports the ranks that did not begin a call, and ends all processes. The lowest rank that waits reports. */
 static void late(void *context, double seconds)
 {
-    mpi_group *m = context;
+    transport_group *m = context;
     const dg_group *g = &m->group;
     int absent = 0, first = -1, present = -1;
     for (int r = 0; r < g->size; r++) {
-        if (!m->mpi->absent(r)) {
+        if (!m->transport->absent(r)) {
             if (present < 0) present = r;
             continue;
         }
@@ -160,7 +160,7 @@ static void late(void *context, double seconds)
 }
 
 /* Exchanges the host names and counts hosts. */
-static dg_err meet(mpi_group *m)
+static dg_err meet(transport_group *m)
 {
     dg_group *g = &m->group;
     m->host = calloc((size_t)g->size, sizeof *m->host);
@@ -181,7 +181,7 @@ static dg_err meet(mpi_group *m)
     return DG_OK;
 }
 
-static dg_err open_mpi(const dg_launched *l, mpi_group *m)
+static dg_err open_transport(const dg_launched *l, transport_group *m)
 {
     static const dg_group_calls calls = {all_to_all, all_gather, broadcast,   gather,
                                          turn,       abort_all,  close_group, wait_for_gpu};
@@ -190,13 +190,13 @@ static dg_err open_mpi(const dg_launched *l, mpi_group *m)
     g->calls = &calls;
     const bool torchrun = l->by == DG_LAUNCH_TORCHRUN;
     g->turns_on_gpu = torchrun;
-    if (torchrun) m->mpi = dg_nccl_transport(l->rank, l->size, o->device, l->address);
-    dg_err e = torchrun ? DG_OK : dg_mpi_load(l, &m->mpi);
+    if (torchrun) m->transport = dg_nccl_transport(l->rank, l->size, o->device, l->address);
+    dg_err e = torchrun ? DG_OK : dg_mpi_load(l, &m->transport);
     if (e) return e;
     const double word_after = o->limit < 4 ? o->limit / 4 : 1;
-    const int bad = m->mpi->open(word_after, o->piece, &g->rank, &g->size);
-    g->name = m->mpi->name();
-    if (bad) return dg_fail(DG_DEVICE, "%s: cannot start (%s)", g->name, m->mpi->why());
+    const int bad = m->transport->open(word_after, o->piece, &g->rank, &g->size);
+    g->name = m->transport->name();
+    if (bad) return dg_fail(DG_DEVICE, "%s: cannot start (%s)", g->name, m->transport->why());
     if ((l->size && g->size != l->size) || (l->rank >= 0 && g->rank != l->rank))
         return dg_fail(DG_USAGE,
                        "%s started process %d of %d, but %s finds process %d of %d: it is not the MPI of %s; set "
@@ -210,10 +210,10 @@ dg_err dg_group_open(const dg_launched *l, const dg_group_options *o, dg_group *
 {
     *out = NULL;
     if (l->by == DG_LAUNCH_ALONE) return DG_OK;
-    mpi_group *m = calloc(1, sizeof *m);
+    transport_group *m = calloc(1, sizeof *m);
     if (!m) return dg_fail(DG_DEVICE, "group of processes: out of memory");
     m->options = *o;
-    dg_err e = open_mpi(l, m);
+    dg_err e = open_transport(l, m);
     if (!e && m->group.size > 1) {
         *out = &m->group;
         return DG_OK;

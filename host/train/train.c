@@ -236,12 +236,9 @@ static dg_err read_metrics(dg_training *r, bool all)
 
 int dg_steps_in_a_row(const dg_training *r)
 {
-    const uint64_t full = (uint64_t)(r->data.train / r->o->batch) - r->given.batch,
-                   fed = (uint64_t)dg_loader_steps(&r->feed, (int)r->given.batch * r->o->batch);
+    const uint64_t most = (uint64_t)dg_loader_steps(&r->feed, (int)r->given.batch * r->o->batch);
     uint64_t n = (uint64_t)dg_steps_ahead(r->job.backend, r->metrics.each);
-    if (full < 1) return 1; /* the short batch */
-    if (n > full) n = full;
-    if (n > fed) n = fed;
+    if (n > most) n = most;
     if (r->o->steps > 0 && n > (uint64_t)r->o->steps - r->given.step) n = (uint64_t)r->o->steps - r->given.step;
     return (int)n;
 }

@@ -37,19 +37,39 @@ dg_err dg_lead_send(dg_group *g, dg_lead *lead)
     return dg_group_rank(g) && lead->code ? dg_fail((dg_err)lead->code, "%s", "") : DG_OK;
 }
 
+/* One turn: the process sends `bytes` of `own`. *all has the parts of all ranks (of_rank); the caller frees it. */
+static dg_err exchange(dg_group *g, const void *own, size_t bytes, void **all)
+{
+    char mine[DG_TURN_BYTES] = {0};
+    memcpy(mine, own, bytes);
+    *all = calloc((size_t)g->size, DG_TURN_BYTES);
+    if (!*all) {
+        dg_group_fail(g, DG_DEVICE);
+        return dg_fail(DG_DEVICE, "messages of %d processes: out of memory", g->size);
+    }
+    return dg_group_turn(g, mine, *all);
+}
+
+static const void *of_rank(const void *all, int rank) { return (const char *)all + (size_t)rank * DG_TURN_BYTES; }
+
+/* Exchange commands and answers. */
+static dg_err turn(dg_group *g, const command *own, command **all)
+{
+    void *parts;
+    const dg_err e = exchange(g, own, sizeof *own, &parts);
+    *all = parts;
+    return e;
+}
+
 dg_err dg_group_share_path(dg_group *g, const char *own, char of[DG_TURN_BYTES])
 {
-    char mine[DG_TURN_BYTES] = {0}, (*all)[DG_TURN_BYTES] = calloc((size_t)g->size, sizeof *all);
+    char mine[DG_TURN_BYTES] = {0};
+    void *all;
     snprintf(mine, sizeof mine, "%s", own);
-    *of = 0;
-    if (!all) {
-        dg_group_fail(g, DG_DEVICE);
-        return dg_fail(DG_DEVICE, "paths of %d processes: out of memory", g->size);
-    }
-    const dg_err e = dg_group_turn(g, mine, all);
+    const dg_err e = exchange(g, mine, sizeof mine, &all);
     int first = 0;
     while (strcmp(g->host[first], g->host[g->rank]) != 0) first++;
-    snprintf(of, DG_TURN_BYTES, "%s", all[first]);
+    snprintf(of, DG_TURN_BYTES, "%s", e ? "" : (const char *)of_rank(all, first));
     free(all);
     return e;
 }
@@ -82,32 +102,16 @@ dg_err dg_group_weights(dg_job *job, dg_err e)
     return broadcast(job->backend, a->base, bytes);
 }
 
-/* Exchange commands and answers. */
-static dg_err turn(dg_group *g, const command *own, command **all)
-{
-    char mine[DG_TURN_BYTES] = {0};
-    memcpy(mine, own, sizeof *own);
-    *all = calloc((size_t)g->size, DG_TURN_BYTES);
-    if (!*all) {
-        dg_group_fail(g, DG_DEVICE);
-        return dg_fail(DG_DEVICE, "commands of %d processes: out of memory", g->size);
-    }
-    return dg_group_turn(g, mine, *all);
-}
-
-static const command *of_rank(const command *all, int rank)
-{
-    return (const command *)((const char *)all + (size_t)rank * DG_TURN_BYTES);
-}
-
 dg_err dg_lead_steps(dg_group *g, bool begins, const dg_position *at, const double lr[DG_NETS_MAX], int n, int *signal)
 {
     if (!g) return DG_OK;
     command own = {.kind = STEPS, .begins = begins, .n = n, .at = *at}, *all;
     memcpy(own.lr, lr, sizeof own.lr);
     const dg_err e = turn(g, &own, &all);
-    for (int r = 1; r < g->size && !e; r++)
-        if (of_rank(all, r)->signal) *signal = of_rank(all, r)->signal;
+    for (int r = 1; r < g->size && !e; r++) {
+        const command *answer = of_rank(all, r);
+        if (answer->signal) *signal = answer->signal;
+    }
     free(all);
     return e;
 }
@@ -180,7 +184,7 @@ dg_err dg_follow(dg_job *job, dg_loader *f, const volatile int *signal)
         dg_group_pause_limit(g, true); /* rank 0 may evaluate or write for a long time */
         dg_err e = turn(g, &own, &all);
         dg_group_pause_limit(g, false);
-        c = *all;
+        if (!e) c = *all;
         free(all);
         if (e) return e;
         if (c.kind == END) return c.code ? dg_fail((dg_err)c.code, "%s", "") : DG_OK;

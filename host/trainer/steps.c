@@ -114,12 +114,9 @@ static dg_err judge(dg_trainer *t, int k)
 static int in_a_row(const dg_trainer *t, int n)
 {
     const dg_loader *f = &t->feed;
-    const uint64_t full = (uint64_t)(f->o.used / f->o.batch) - t->at.batch;
-    const int fed = dg_loader_steps(f, place_of(f, &t->at));
-    if (full < 1) return 1;
+    const int most = dg_loader_steps(f, place_of(f, &t->at));
     if (n > DG_RING / 16) n = DG_RING / 16;
-    if (n > fed) n = fed;
-    return full < (uint64_t)n ? (int)full : n;
+    return n < most ? n : most;
 }
 
 dg_err dg_trainer_steps(dg_trainer *t, int n)

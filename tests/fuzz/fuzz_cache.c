@@ -1,6 +1,7 @@
 /* libFuzzer: the cache of decoded images. Writing and reading must not change a cache that is accepted. An input is the
  * header without its unused bytes, followed by images and lists. */
 #include "fuzz.h"
+#include "cache_head.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,34 +10,20 @@
 
 #include "host/data/dataset_internal.h"
 
-/* The used part of the header of a cache file, as in host/data/dataset_cache.c. */
-typedef struct {
-    char magic[16];
-    uint32_t order, crc;
-    uint64_t key, lists, fingerprint;
-    int32_t count, size, channels, skips;
-    uint64_t files;
-    int64_t made, slots;
-} head;
-
-enum {
-    HEADER = 4096,
-    ARRAYS = 26 /* bytes of an image in the lists */,
-    SUMS_AT = 20 /* of their checksums, per image */
-};
+enum { SUMS_AT = 20 /* of the checksums in the lists, per image */ };
 
 static uint8_t *whole_file(const uint8_t *data, size_t size, size_t *bytes)
 {
-    const size_t used = size < sizeof(head) ? size : sizeof(head);
-    *bytes = size < sizeof(head) ? size : HEADER + size - used;
+    const size_t used = size < sizeof(cache_head) ? size : sizeof(cache_head);
+    *bytes = size < sizeof(cache_head) ? size : CACHE_HEADER + size - used;
     uint8_t *file = calloc(*bytes + 1, 1);
     if (!file) abort();
     if (size) memcpy(file, data, used);
-    if (size > used) memcpy(file + HEADER, data + used, size - used);
+    if (size > used) memcpy(file + CACHE_HEADER, data + used, size - used);
     return file;
 }
 
-static dg_cache_found read_cache(const char *path, const head *h, bool stays, dg_dataset *d)
+static dg_cache_found read_cache(const char *path, const cache_head *h, bool stays, dg_dataset *d)
 {
     const dg_dataset_options o = {
         .size = h->size, .channels = h->channels, .threads = 1, .cache = path, .may_stay = stays, .most_mb = 1e-7};
@@ -56,7 +43,7 @@ static void compare(const dg_dataset *a, const dg_dataset *b)
         FUZZ_HOLDS(!strcmp(a->skip[i].reason, b->skip[i].reason) && a->skip[i].bad == b->skip[i].bad);
 }
 
-static void write_again(const head *h, const dg_dataset *d)
+static void write_again(const cache_head *h, const dg_dataset *d)
 {
     char path[600];
     dg_dataset again;
@@ -69,7 +56,7 @@ static void write_again(const head *h, const dg_dataset *d)
 }
 
 /* A file that is accepted as a whole is accepted if its images stay in it, and has the same images. */
-static void leave_in_file(const char *path, const head *h, const dg_dataset *d)
+static void leave_in_file(const char *path, const cache_head *h, const dg_dataset *d)
 {
     dg_dataset stays;
     uint8_t *one = malloc((size_t)h->size * (size_t)h->size * (size_t)h->channels);
@@ -84,7 +71,7 @@ static void leave_in_file(const char *path, const head *h, const dg_dataset *d)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    head h = {.size = 8, .channels = 3};
+    cache_head h = {.size = 8, .channels = 3};
     dg_dataset d;
     if (size >= sizeof h) memcpy(&h, data, sizeof h);
     if (h.size < 1 || h.size > 512 || h.channels < 1 || h.channels > 4) h.size = 8, h.channels = 3;
@@ -106,14 +93,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 /* Set slots, checksums and fingerprint to values that are accepted. */
 static void mend(uint8_t *data, size_t size)
 {
-    head h;
+    cache_head h;
     memcpy(&h, data, sizeof h);
     memcpy(h.magic, "dcgan-cache-2\n\0", sizeof h.magic);
     const uint64_t left = size - sizeof h, side = (uint64_t)(uint32_t)h.size;
     const uint64_t image = side < 4096 && h.channels > 0 && h.channels < 5 ? side * side * (uint64_t)h.channels : left;
     h.order = 0x01020304;
     h.crc = 0;
-    if (h.count > 0 && image && (uint64_t)h.count <= left / (image + ARRAYS)) {
+    if (h.count > 0 && image && (uint64_t)h.count <= left / (image + CACHE_ARRAYS)) {
         const size_t n = (size_t)h.count;
         uint8_t *pixels = data + sizeof h, *lists = pixels + n * image;
         h.slots = h.count;
@@ -133,7 +120,7 @@ static void mend(uint8_t *data, size_t size)
         h.fingerprint = dg_dataset_fingerprint(&d, 1);
         free(all);
     }
-    uint8_t first[HEADER] = {0};
+    uint8_t first[CACHE_HEADER] = {0};
     memcpy(first, &h, sizeof h);
     uLong crc = crc32(0, first, sizeof first);
     const uint64_t lists_at = left - (h.lists <= left ? h.lists : 0);
@@ -145,11 +132,11 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 {
     unsigned random = seed;
     const unsigned how = fuzz_random(&random, 4);
-    if (size <= sizeof(head) || how == 0) size = LLVMFuzzerMutate(data, size, most);
-    else if (how == 1) size = fuzz_mutate_part(data, size, sizeof(head), size - sizeof(head), most);
+    if (size <= sizeof(cache_head) || how == 0) size = LLVMFuzzerMutate(data, size, most);
+    else if (how == 1) size = fuzz_mutate_part(data, size, sizeof(cache_head), size - sizeof(cache_head), most);
     /* bytes 40 to 87: counts and sizes */
-    else if (how == 2) (void)fuzz_mutate_part(data, sizeof(head), 40, 48, sizeof(head));
+    else if (how == 2) (void)fuzz_mutate_part(data, sizeof(cache_head), 40, 48, sizeof(cache_head));
     else size = fuzz_mutate_part(data, size, 40, size - 40, most);
-    if (size > sizeof(head) && fuzz_random(&random, 16)) mend(data, size);
+    if (size > sizeof(cache_head) && fuzz_random(&random, 16)) mend(data, size);
     return size;
 }

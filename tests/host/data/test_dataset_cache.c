@@ -1,5 +1,6 @@
 /* Tests the cache of decoded images. A valid cache is used, an invalid cache is rebuilt, and other files are never
  * overwritten. */
+#include "cache_head.h"
 #include "dataset_folder.h"
 
 #include <sys/time.h>
@@ -128,7 +129,7 @@ static void keyed(void)
     unlink(o.cache);
 }
 
-enum { HEADER = 4096, USED = 88 };
+enum { HEADER = CACHE_HEADER, USED = sizeof(cache_head) };
 
 /* Most bytes of the header are unused and are tried in steps. */
 static size_t next(size_t at) { return at < USED || at + 61 >= HEADER ? at + 1 : at + 61; }

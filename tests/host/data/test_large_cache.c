@@ -1,6 +1,7 @@
 /* Tests a cache of more images than memory may hold: a sparse file of black images. With the arguments FOLDER CACHE N
  * SIZE, only makes an empty file for each of N images and their cache, for tests/cli/large_cache.sh. */
 #include "host/cli/commands.h"
+#include "cache_head.h"
 #include "command_line.h"
 #include "tempdir.h"
 #include "test.h"
@@ -10,17 +11,6 @@
 
 #include "core/base/clock.h"
 #include "host/data/dataset_internal.h"
-
-/* The header of a cache file, as in host/data/dataset_cache.c. */
-typedef struct {
-    char magic[16];
-    uint32_t order, crc;
-    uint64_t key, lists, fingerprint;
-    int32_t count, size, channels, skips;
-    uint64_t files;
-    int64_t made, slots;
-    uint8_t zero[4096 - 88];
-} head;
 
 static void make_files(const char *folder, int n)
 {
@@ -46,7 +36,7 @@ static void make_cache(const dg_dataset_options *o, int n)
     DG_CHECK(scan.files == n);
     const uint64_t hash = dg_image_note(black, bytes, o->channels, &did);
     const uint32_t sum = (uint32_t)crc32(0, black, (uInt)bytes);
-    uint8_t *lists = calloc(images, 26 + 12), *at = lists;
+    uint8_t *lists = calloc(images, CACHE_ARRAYS + 12), *at = lists;
     for (int i = 0; i < n; i++) memcpy(at, &hash, 8), at += 8;
     for (int i = 0; i < 2 * n; i++) memcpy(at, &o->size, 4), at += 4;
     for (int i = 0; i < n; i++) memcpy(at, &i, 4), at += 4;
@@ -58,20 +48,23 @@ static void make_cache(const dg_dataset_options *o, int n)
     uint64_t *each = malloc(images * sizeof *each);
     memcpy(each, lists, images * sizeof *each);
     const dg_dataset d = {.count = n, .size = o->size, .channels = o->channels, .hash = each};
-    head h = {.magic = "dcgan-cache-2\n",
-              .order = 0x01020304,
-              .key = dg_cache_key(o, &scan, true),
-              .lists = (uint64_t)(at - lists),
-              .fingerprint = dg_dataset_fingerprint(&d, 1),
-              .count = n,
-              .size = o->size,
-              .channels = o->channels,
-              .files = dg_cache_key(o, &scan, false),
-              .slots = n};
-    h.crc = (uint32_t)crc32_z(crc32(0, (const Bytef *)&h, sizeof h), lists, (z_size_t)h.lists);
+    cache_head h = {.magic = "dcgan-cache-2\n",
+                    .order = 0x01020304,
+                    .key = dg_cache_key(o, &scan, true),
+                    .lists = (uint64_t)(at - lists),
+                    .fingerprint = dg_dataset_fingerprint(&d, 1),
+                    .count = n,
+                    .size = o->size,
+                    .channels = o->channels,
+                    .files = dg_cache_key(o, &scan, false),
+                    .slots = n};
+    uint8_t first[CACHE_HEADER] = {0};
+    memcpy(first, &h, sizeof h);
+    h.crc = (uint32_t)crc32_z(crc32(0, first, sizeof first), lists, (z_size_t)h.lists);
+    memcpy(first, &h, sizeof h);
     const int fd = open(o->cache, O_WRONLY | O_CREAT | O_EXCL, 0666);
-    const off_t end = (off_t)(sizeof h + images * bytes);
-    DG_CHECK(pwrite(fd, &h, sizeof h, 0) == (ssize_t)sizeof h &&
+    const off_t end = (off_t)(sizeof first + images * bytes);
+    DG_CHECK(pwrite(fd, first, sizeof first, 0) == (ssize_t)sizeof first &&
              pwrite(fd, lists, (size_t)h.lists, end) == (ssize_t)h.lists && !close(fd));
     dg_scan_free(&scan);
     dg_close_folder(&folder);
