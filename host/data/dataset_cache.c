@@ -179,7 +179,7 @@ static const char *take_head(const dg_dataset_options *o, int fd, const dg_cache
 {
     const off_t end = lseek(fd, 0, SEEK_END);
     const size_t most = end < (off_t)sizeof *h ? (size_t)end : sizeof *h;
-    if (!read_exactly(fd, h, most, 0)) return "cannot be read";
+    if (end < 0 || !read_exactly(fd, h, most, 0)) return "cannot be read";
     if (most >= sizeof magic && !memcmp(h->magic, magic_1, sizeof magic_1)) return "";
     if (most >= sizeof magic && memcmp(h->magic, magic, sizeof magic) != 0) return "not an image cache";
     if (most < sizeof *h) return "cut off";
