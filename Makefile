@@ -91,8 +91,8 @@ TESTS     := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(filter-out $(LEFT_OUT),$
 LONGEST    := tests/cli/torture.sh
 # Scripts in which sanitizers find nothing new: docs/testing.md has the reasons.
 ONCE       := build_cuda calls compilers cuda_archs keys library pages pre_commit races reference eval_numpy onnx \
-              torch_names batch check eval eval_every limits profile doctor models penalty precision ranks_ends \
-              schedule spectral zca
+              torch_names batch check eval eval_every fid limits profile classify conditional doctor find gan \
+              image_file models penalty plurals precision ranks_ends report schedule spectral tensorboard zca
 CLI_TESTS  := $(filter-out $(LONGEST) $(if $(SAN),$(ONCE:%=tests/cli/%.sh)),$(wildcard tests/cli/*.sh))
 LONG_TESTS := $(wildcard tests/cli/long/*.sh)
 # The tests with most error paths, also with sanitizers.
@@ -242,7 +242,7 @@ $(BUILD)/tests/preload/%.so: tests/preload/%.c $(BUILD)/flags
 
 tests: $(TESTS) $(FUZZERS) $(PRELOADS) ## build the tests
 RUN_TESTS = OBJECTS='$(BUILD)' RUN_TIMES=$(BUILD)/times DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) \
-    PRELOADS='$(RUN_PRELOADS)' TORTURE_EVERY=$(if $(filter check,$(MAKECMDGOALS)),160,$(if $(SAN),160,100)) \
+    PRELOADS='$(RUN_PRELOADS)' TORTURE_EVERY=$(if $(SAN)$(filter check,$(MAKECMDGOALS)),250,200) \
     sh scripts/run-tests
 check check-all: $(PLUGINS)
 ifneq ($(ROOM),)
@@ -280,6 +280,7 @@ fuzz: ## fuzz every reader of files, FUZZ_SECONDS (60) each, or FUZZ_TARGETS="pn
 	    LDFLAGS=-fsanitize=fuzzer-no-link,address FUZZER=-fsanitize=fuzzer fuzzers
 	$(Q)sh scripts/fuzz/run $(FUZZ_BUILD) $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 # Every command runs, also after failures. The tests run with 1 to 7 threads, depending on the day.
+soak: export SOAK = 1
 soak: SECONDS = $$(($(SOAK_MINUTES) * 20))
 soak: FAILS = || touch $(BUILD)/soak-failed
 soak: $(PROGRAM) $(PRELOADS) $(BUILD)/tests/test_large_cache ## kills, torture, check-all, watched, fuzz, GPUs
@@ -288,6 +289,7 @@ soak: $(PROGRAM) $(PRELOADS) $(BUILD)/tests/test_large_cache ## kills, torture, 
 	$(Q)DCGAN=$(RUN) PRELOADS='$(RUN_PRELOADS)' sh tests/cli/ranks_ends.sh 20 $(FAILS)
 	$(Q)DCGAN=$(RUN) OBJECTS='$(BUILD)' sh tests/cli/long/large_cache.sh 1000000 $(FAILS)
 	$(Q)$(TORTURE) --every $$((1 + 120 / $(SOAK_MINUTES))) --seed $$$$ $(FAILS)
+	$(Q)sh scripts/deb --check $(FAILS)
 	$(Q)$(if $(SAN),,DG_TEST_LARGE=1) OMP_NUM_THREADS=$$(($$(date +%-d) % 7 + 1)) $(MAKE) check-all $(FAILS)
 	$(Q)sh scripts/watched tsan $(SECONDS) $(FAILS)
 	$(Q)sh scripts/watched valgrind $(SECONDS) $(FAILS)

@@ -11,7 +11,7 @@ if [ ! -e "$faults" ] || ! command -v python3 > /dev/null; then
 fi
 
 every=${TORTURE_EVERY:-10}
-[ "$every" -gt 100 ] && set -- calls # limits and power failures take long to set up
+[ "$every" -gt 200 ] && set -- calls # limits and power failures take long to set up
 DCGAN=$program python3 tests/torture/torture.py --every "$every" "$@" > "$dir/said"
 fact $? "$(grep '^FAIL\|Error\|torture:' "$dir/said" | head -n 20)"
 tail -n 1 "$dir/said"

@@ -47,9 +47,11 @@ kind()
 kind bf16 2 --precision bf16
 kind four 4 --precision bf16
 same bf16-1/checkpoint.safetensors four-4/checkpoint.safetensors
-kind fp32 2 --precision fp32 --ema 0.9 --loss ralsgan --augment color,translation,cutout
 kind fp64 2 --precision fp64 --optimizer sgd --lr 0.01
-kind unfused 2 --precision bf16 --fuse none
+if soaks; then
+    kind fp32 2 --precision fp32 --ema 0.9 --loss ralsgan --augment color,translation,cutout
+    kind unfused 2 --precision bf16 --fuse none
+fi
 
 # on by 2 processes, one late: the bytes of an uninterrupted run
 # shellcheck disable=SC2086
@@ -138,15 +140,12 @@ torch() # torch CODE W WORDS ARGUMENT...: W processes end with this code; $dir/.
 }
 mpi_plugin=$DCGAN_MPI
 unset DCGAN_MPI
-for of in 2 4; do
+for of in 2 $(soaks && echo 4); do
     # shellcheck disable=SC2086
     torch 0 $of 'random lazy' $wide --out torch-$of
     says note-group-gpus "$of processes on 1 machine by torchrun and NCCL 2.27.3"
-    same torch-$of/checkpoint.safetensors bf16-1/checkpoint.safetensors
+    same "torch-$of/checkpoint.safetensors" bf16-1/checkpoint.safetensors
 done
-# shellcheck disable=SC2086
-torch 0 2 reverse $wide --out torch-eager --no-graph -q
-same torch-eager/checkpoint.safetensors bf16-1/checkpoint.safetensors
 torchrun=${TORCHRUN:-$(command -v torchrun)}
 if [ -n "$torchrun" ]; then
     # shellcheck disable=SC2086
