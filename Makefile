@@ -65,7 +65,7 @@ COUNTS    := $(BUILD)/core/tune/counts_csv.o
 HOST_SRC  := $(filter-out host/cli/main.c host/group/mpi/%,$(call below,core,.c) $(call below,host,.c)) \
              $(filter-out %/no_cuda.c,$(wildcard $(patsubst %,kernels/%/*.c,cpu cuda fused))) $(ROWS)
 HOST_OBJ  := $(HOST_SRC:%.c=$(BUILD)/%.o) $(BUILD)/models.o $(BUILD)/tuning.o $(BUILD)/page.o \
-             $(COUNTS)
+             $(BUILD)/runtime.o $(COUNTS)
 KERN_OBJ  := $(foreach i,$(ISAS),$(foreach f,32 64,$(MULTI:%=$(BUILD)/kernels/%.$(i).f$(f).o)))
 LIB       := $(BUILD)/host.a
 LIBS      := $(LIB) $(CUDA_LIB) $(LIB) # each needs the other
@@ -90,8 +90,8 @@ TESTS     := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(filter-out $(LEFT_OUT),$
 # The longest test starts first, or it would run alone at the end.
 LONGEST    := tests/cli/torture.sh
 # Scripts in which sanitizers find nothing new: docs/testing.md has the reasons.
-ONCE       := build_cuda calls compilers cuda_archs keys library pages pre_commit races reference eval_numpy onnx \
-              torch_names batch check eval eval_every fid limits profile classify conditional doctor find gan \
+ONCE       := build_cuda calls compilers cuda_archs keys library pages pre_commit races reference eval_numpy export \
+              onnx torch_names batch check eval eval_every fid limits profile classify conditional doctor find gan \
               image_file models penalty plurals precision ranks_ends report schedule spectral tensorboard zca
 CLI_TESTS  := $(filter-out $(LONGEST) $(if $(SAN),$(ONCE:%=tests/cli/%.sh)),$(wildcard tests/cli/*.sh))
 LONG_TESTS := $(wildcard tests/cli/long/*.sh)
@@ -160,7 +160,8 @@ endef
 $(foreach i,$(ISAS),$(foreach f,32 64,$(eval $(call kernel_rule,$(i),$(f)))))
 
 # Files inside the program: the models, so that --model dcgan64 works wherever it is installed; the tuning tables; the
-# cost model's counts; style and script of report.html. A script embed-NAME writes them as C source.
+# cost model's counts; style and script of report.html; what runs G in exported files. A script embed-NAME writes them
+# as C source.
 embed = @mkdir -p $(@D) && sh scripts/build/embed-$(1) $(filter-out scripts/%,$^) > $@.tmp && mv $@.tmp $@
 $(BUILD)/models.c: $(MODELS) scripts/build/embed-models
 	$(call embed,models)
@@ -170,8 +171,10 @@ $(COUNTS:.o=.c): core/tune/counts.csv scripts/build/embed-counts
 	$(call embed,counts)
 $(BUILD)/page.c: $(wildcard host/report/page.*) scripts/build/embed-text
 	$(call embed,text)
+$(BUILD)/runtime.c: $(wildcard host/export/*.in) scripts/build/embed-text
+	$(call embed,text)
 $(COUNTS): core/tune/cost.h
-$(BUILD)/models.o $(BUILD)/tuning.o $(BUILD)/page.o $(COUNTS): %.o: %.c $(BUILD)/flags
+$(BUILD)/models.o $(BUILD)/tuning.o $(BUILD)/page.o $(BUILD)/runtime.o $(COUNTS): %.o: %.c $(BUILD)/flags
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 # Files that are rewritten only if their text changes, so that their dependents are rebuilt only then.

@@ -8,6 +8,7 @@
 #include "host/net/classifier.h"
 #include "host/net/recipe.h"
 #include "host/checkpoint/checkpoint_layout.h"
+#include "host/export/export.h"
 #include "host/files/replace.h"
 #include "host/inception/weights.h"
 #include "host/cli/commands.h"
@@ -256,17 +257,42 @@ dg_err dg_import(const char *weights, const char *model, const char *out, const 
     return e;
 }
 
+static void say_use(const dg_options *o, const dg_weight_error *error)
+{
+    char name[DG_SHELL_ROOM];
+    dg_say("%s", dg_output_name(o->out));
+    if (error->samples)
+        dg_say("samples differ by %.2g grey levels on average and by %.0f at most, measured on %d samples", error->mean,
+               error->most, error->samples);
+    if (dg_to_stdout(o->out)) return;
+    if (o->c) {
+        dg_shell_path(name, sizeof name, o->out);
+        dg_say("compile: cc -O3 -march=native %s -lm -o generator && ./generator 7 > seed-7.ppm", name);
+        return;
+    }
+    dg_python_quote(name, sizeof name, o->out);
+    if (o->onnx) dg_say("in Python: onnxruntime.InferenceSession(%s)", name);
+    else dg_say("in Python: net.load_state_dict(safetensors.torch.load_file(%s))", name);
+}
+
+/* Write G in a form that needs no other program. */
+static dg_err export_generator(const dg_options *o, dg_weight_error *error)
+{
+    dg_exported x = {0};
+    const dg_weight_type type = o->weights ? (dg_weight_type)(o->weights - 1) : DG_WEIGHTS_FP32;
+    dg_err e = dg_may_replace(o->out, DG_MADE_C);
+    if (!e) e = dg_exported_open(o->operand[0], o->threads, type, &x);
+    if (!e) e = dg_export_c(&x, o->out);
+    *error = x.error;
+    dg_exported_close(&x);
+    return e;
+}
+
 int dg_cmd_export(const dg_options *o)
 {
-    dg_err e = dg_export(o->operand[0], o->network, o->onnx, o->out);
-    char name[DG_SHELL_ROOM];
-    if (!e && !o->quiet) {
-        dg_say("%s", dg_output_name(o->out));
-        dg_python_quote(name, sizeof name, o->out);
-        if (dg_to_stdout(o->out)) return DG_OK;
-        if (o->onnx) dg_say("in Python: onnxruntime.InferenceSession(%s)", name);
-        else dg_say("in Python: net.load_state_dict(safetensors.torch.load_file(%s))", name);
-    }
+    dg_weight_error error = {0};
+    const dg_err e = o->c ? export_generator(o, &error) : dg_export(o->operand[0], o->network, o->onnx != NULL, o->out);
+    if (!e && !o->quiet) say_use(o, &error);
     return (int)e;
 }
 

@@ -65,13 +65,18 @@ static dg_err fold_norm(dg_job *job, int net, const dg_layer *l, const dg_job_te
     return e;
 }
 
+static const dg_job_tensor *weight_of(const dg_job *job, int net, const dg_layer *l)
+{
+    return find(job, net, l, false, l->norm == DG_NORM_SPECTRAL ? "weight_orig" : "weight");
+}
+
 dg_err dg_fold_read(dg_job *job, int net, int layer, double **w, double *bias)
 {
     const dg_layer *l = &job->model.net[net].layer[layer];
-    const dg_job_tensor *t = find(job, net, l, false, l->norm == DG_NORM_SPECTRAL ? "weight_orig" : "weight");
+    const dg_job_tensor *t = weight_of(job, net, l);
     *w = NULL;
-    if (!t) return DG_OK;
-    memset(bias, 0, (size_t)l->filters * sizeof *bias);
+    memset(bias, 0, (size_t)l->out.C * sizeof *bias);
+    if (!t) return read_vector(job, net, l, false, "bias", bias); /* such as a pool */
     if (!(*w = malloc(dg_job_tensor_count(t) * sizeof **w))) return dg_fail(DG_DEVICE, "%s: out of memory", l->name);
     dg_err e = dg_job_read(job, t, t->row, DG_F64, *w);
     if (!e && l->norm == DG_NORM_BATCH) e = fold_norm(job, net, l, t, *w, bias);
@@ -82,17 +87,22 @@ dg_err dg_fold_read(dg_job *job, int net, int layer, double **w, double *bias)
     return e;
 }
 
+dg_err dg_fold_write(dg_job *job, int net, int layer, const double *w, const double *bias)
+{
+    const dg_layer *l = &job->model.net[net].layer[layer];
+    const dg_job_tensor *weight = weight_of(job, net, l), *b = find(job, net, l, false, "bias");
+    dg_err e = weight && w ? dg_job_write(job, weight, weight->row, DG_F64, w) : DG_OK;
+    if (!e && b && bias) e = dg_job_write(job, b, b->row, DG_F64, bias);
+    return e;
+}
+
 static dg_err put_layer(dg_job *from, dg_job *to, int net, int layer, double *bias)
 {
     const dg_layer *l = &from->model.net[net].layer[layer], *folded = &to->model.net[net].layer[layer];
     static const char *const direction[] = {"weight_u", "weight_v"};
     double *w;
     dg_err e = dg_fold_read(from, net, layer, &w, bias);
-    if (e || !w) return e;
-    const dg_job_tensor *weight = find(to, net, folded, false, l->norm == DG_NORM_SPECTRAL ? "weight_orig" : "weight"),
-                        *b = find(to, net, folded, false, "bias");
-    e = dg_job_write(to, weight, weight->row, DG_F64, w);
-    if (!e && b) e = dg_job_write(to, b, b->row, DG_F64, bias);
+    if (!e) e = dg_fold_write(to, net, layer, w, bias);
     for (int i = 0; i < 2 && !e && l->norm == DG_NORM_SPECTRAL; i++) {
         const dg_job_tensor *t = find(from, net, l, false, direction[i]),
                             *u = find(to, net, folded, false, direction[i]);
@@ -107,8 +117,7 @@ dg_err dg_fold_put(dg_job *from, dg_job *to, int net)
 {
     dg_err e = DG_OK;
     for (int i = 0; i < to->model.net[net].layers && !e; i++) {
-        const size_t filters = (size_t)from->model.net[net].layer[i].filters;
-        double *bias = calloc(filters + 1, sizeof *bias);
+        double *bias = calloc((size_t)from->model.net[net].layer[i].out.C, sizeof *bias);
         e = bias ? put_layer(from, to, net, i, bias) : dg_fail(DG_DEVICE, "out of memory");
         free(bias);
     }

@@ -61,7 +61,7 @@ static value_kind value_of(const dg_option *t, char words[ROOM])
     }
     if (*words) return WORDS;
     if (!strcmp(t->arg, "DIR")) return FOLDERS;
-    static const char *const files[] = {"FILE", "PATH", "RUN", "DIR|", "[CHECKPOINT]"};
+    static const char *const files[] = {"FILE", "PATH", "RUN", "DIR|", "[CHECKPOINT]", "[FILE]"};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         if (!strncmp(t->arg, files[i], strlen(files[i]))) return FILES;
     return ANYTHING;

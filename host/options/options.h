@@ -37,7 +37,7 @@ typedef enum {
 
 enum { DG_SCHEDULE_MAX = 16 };
 enum { DG_DRY_RUN = 1, DG_DRY_RUN_OPS };
-enum { DG_OPTIONS_MAX = 128 };
+enum { DG_OPTIONS_MAX = 160 };
 
 /* Precedence: default < [train] of the model < config file (--config, or the run's config.ini with --resume) < --preset
  * < environment < command line. Each member is described in the option table under its name. A choice is an index into
@@ -108,9 +108,11 @@ typedef struct {
     int walks, scale;
     char *gif;
     double tol;
-    bool json, force, synthesize, merge, largest, onnx, two_sample;
+    bool json, force, synthesize, merge, largest, two_sample;
     int classes, size, channels, norm_d, repeats;
     double seconds, within; /* within: percent */
+    char *onnx, *c;         /* export: the file, or "yes" for the file of --out; NULL or "no": not this format */
+    int weights;            /* export: 0 = auto, else 1 + a dg_weight_type (host/export/steps.h) */
     char *predict, *arch, *write_z, *network, *sweep, *sheet, *write, *classifier, *inception, *moments;
     int inception_resize, inception_count;
     int min_batch, max_batch, min_steps, top;

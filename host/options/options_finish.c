@@ -275,6 +275,44 @@ static void finish_precision(dg_options *o)
     if (o->command == DG_CMD_CHECK || o->command == DG_CMD_REPLAY) o->precision = DG_PRECISION_FP32;
 }
 
+static dg_err check_out(const dg_options *o)
+{
+    if (o->out) return DG_OK;
+    return dg_fail(DG_USAGE, "missing --out FILE: %s %s FILE --out FILE", dg_program(), dg_commands[o->command].name);
+}
+
+/* Keep the format that the user chose, and set o->out to its file. */
+static dg_err finish_export(dg_options *o)
+{
+    struct {
+        const char *name;
+        char **file;
+    } format[] = {{"onnx", &o->onnx}, {"c", &o->c}};
+    const char *chosen = NULL;
+    for (size_t i = 0; i < sizeof format / sizeof *format; i++) {
+        char **const file = format[i].file;
+        const char *name = format[i].name;
+        if (*file && !strcmp(*file, "no")) free(*file), *file = NULL;
+        if (!*file) continue;
+        if (chosen)
+            return dg_fail(DG_USAGE, DG_MSG("two-formats", "--%s cannot be combined with --%s; give one of them"),
+                           chosen, name);
+        chosen = name;
+        if (!strcmp(*file, "yes")) continue;
+        if (o->out)
+            return dg_fail(DG_USAGE,
+                           DG_MSG("two-outputs", "--%s %s and '%s': both name the output; leave out one of them"), name,
+                           *file, o->out);
+        const dg_err e = dg_path_set(&o->out, *file);
+        if (e) return e;
+    }
+    if (o->network && o->c && strcmp(o->network, "G") != 0)
+        return dg_fail(DG_USAGE, DG_MSG("only-generator", "--%s exports the generator; leave out --network %s"), chosen,
+                       o->network);
+    if (o->weights && !o->c) return dg_fail(DG_USAGE, DG_MSG("weights-of-c", "--weights: only for files of --c"));
+    return check_out(o);
+}
+
 dg_err dg_options_finish(dg_options *o)
 {
     dg_err e = DG_OK;
@@ -315,12 +353,8 @@ dg_err dg_options_finish(dg_options *o)
     case DG_CMD_REPLAY:
         if (o->tol <= 0) o->tol = replay_tolerance[o->precision];
         return DG_OK;
-    case DG_CMD_EXPORT:
-    case DG_CMD_IMPORT:
-        if (!o->out)
-            return dg_fail(DG_USAGE, "missing --out FILE: %s %s FILE --out FILE", dg_program(),
-                           dg_commands[o->command].name);
-        return DG_OK;
+    case DG_CMD_EXPORT: return finish_export(o);
+    case DG_CMD_IMPORT: return check_out(o);
     case DG_CMD_REPORT:
         if (!o->out && o->operands > 1)
             return dg_fail(DG_USAGE,

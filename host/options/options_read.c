@@ -52,6 +52,16 @@ static dg_err unknown_long(const char *argument, dg_command c)
 
 static bool is_optional(const dg_option *t) { return t->arg && *t->arg == '['; }
 
+/* True if `next` is the value of option t, which is optional. A run or checkpoint after --onnx is the operand. */
+static bool is_value(const dg_option *t, const char *next)
+{
+    static const char checkpoint[] = ".safetensors";
+    const size_t n = strlen(next), end = sizeof checkpoint - 1;
+    if (t->kind != DG_OPT_TEXT) return *next != '-';
+    if (dg_is_folder(next) || (n > end && !strcmp(next + n - end, checkpoint))) return false;
+    return *next != '-' || !next[1];
+}
+
 static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
 {
     struct option longs[DG_OPTIONS_MAX + 8];     /* room for aliases, help, version and the end */
@@ -99,7 +109,7 @@ static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
         if (missing)
             return dg_fail(DG_USAGE, DG_MSG("value-missing", "--%s needs a value: --%s %s"), t->name, t->name, t->arg);
         if (s->n == MOST_GIVEN) return dg_fail(DG_USAGE, "more than %d options", MOST_GIVEN);
-        if (is_optional(t) && !optarg && optind < argc && argv[optind][0] != '-') optarg = argv[optind++];
+        if (is_optional(t) && !optarg && optind < argc && is_value(t, argv[optind])) optarg = argv[optind++];
         s->given[s->n++] = (given){t, optarg};
     }
     return DG_OK;

@@ -42,6 +42,7 @@ COMMANDS = [
     Command('find', 'find run cats -n 1 --starts 1 --steps 2 --out new'),
     Command('export', 'export run --out new'),
     Command('onnx', 'export run --onnx --out new'),
+    Command('c', 'export run --c new'),
     Command('import', 'import generator.safetensors --out new'),
     Command('data', 'data cats --model tiny.cfg --cache cached --sheet new --json'),
     Command('data cached', 'data cats --model tiny.cfg --cache cache --json', changes=('cache',)),

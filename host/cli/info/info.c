@@ -18,6 +18,7 @@
 #include "host/cli/commands.h"
 #include "host/files/json.h"
 #include "host/files/onnx.h"
+#include "host/files/replace.h"
 #include "host/figure/images.h"
 #include "core/tune/tune_file.h"
 
@@ -35,10 +36,10 @@ static dg_err info_png(const char *path, cJSON *to)
     return DG_OK;
 }
 
-static dg_err info_onnx(cJSON *to)
+static dg_err info_export(cJSON *to, const char *kind, const char *option)
 {
-    dg_info_text(to, "kind", "network (ONNX)");
-    dg_info_text(to, "from", "dcgan export --onnx; dcgan info prints more about the exported checkpoint");
+    dg_info_text(to, "kind", "%s", kind);
+    dg_info_text(to, "from", "dcgan export --%s; dcgan info prints more about the exported checkpoint", option);
     return DG_OK;
 }
 
@@ -127,7 +128,8 @@ static dg_err info_file(const char *path, cJSON *to)
     dg_info_whole(to, "bytes", (unsigned long long)s.st_size);
     if (!memcmp(begin, "\x89PNG\r\n\x1a\n", 8)) return info_png(path, to);
     if (!memcmp(begin, "dcgan-cache-", 12)) return info_cache(path, begin, (size_t)n, to);
-    if (dg_onnx_ours(path)) return info_onnx(to);
+    if (dg_onnx_ours(path)) return info_export(to, "network (ONNX)", "onnx");
+    if (dg_made_kind(begin, (size_t)n) == DG_MADE_C) return info_export(to, "generator (C source)", "c");
     if (begin[8] == '{' && begin[7] == 0) return dg_info_safetensors(path, to);
     if (!memcmp(begin, "{\"kind\":", 8) || !memcmp(begin, "epoch,step,", 11)) return dg_info_log(path, to);
     if (s.st_size > 1 << 20) return dg_fail(DG_DATA, "%s: is not a dcgan run or file", path);

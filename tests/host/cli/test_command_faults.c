@@ -32,6 +32,7 @@ static const char *const lines[] = {
     "export run --out out",
     "export run --onnx --out out",
     "export net --onnx --out out",
+    "export run --c out --weights fp16",
     "import generator --out out",
     "info in/a/1.png",
     "info run/config.ini",
