@@ -163,7 +163,7 @@ static __device__ __forceinline__ float dg_epilogue_act_dx(const dg_epilogue &s,
 /* Returns the address of a block's two partial sums for channel c. For epilogue stats, the partial sums are the mean
  * and the sum of squared deviations. For norm_dx, the partial sums are sum g and sum g (pre - mean). The blocks of a
  * statistics group have consecutive numbers. For epilogue stats, dg_rows_of() returns each block's number of values
- * per channel (at least 1). */
+ * per channel, which is 0 in a block of a cluster whose warps have no results. */
 static __host__ __device__ __forceinline__ float *dg_parts_of(float *parts, int block, int c, int C)
 {
     return parts + 2 * ((int64_t)block * C + c);
@@ -174,7 +174,7 @@ static __host__ __device__ __forceinline__ float *dg_rows_of(float *parts, int b
 }
 
 /* Merged partial sums of two adjacent channels. For stats, n is the number of values, a is the sum of (value - shift),
- * and b is the sum of (value - shift)^2. To avoid cancellation, `shift` is the first block's mean. */
+ * and b is the sum of (value - shift)^2. To avoid cancellation, `shift` is the mean of the first block with values. */
 struct dg_merged {
     float n, shift[2], a[2], b[2];
 };
@@ -190,7 +190,11 @@ static __device__ __forceinline__ dg_merged dg_merge_parts(bool stats, float *pa
     const int slots = NT / lanes, slot = (int)(threadIdx.x / lanes);
     dg_merged m = {};
     if (stats && c < C) {
-        const dg_pack<float, 4> part = dg_load<4>(dg_parts_of(parts, first, c, C));
+        dg_pack<float, 4> part = dg_load<4>(dg_parts_of(parts, first, c, C));
+        float n = rows[first];
+#pragma unroll 1
+        for (int i = first + 1; n == 0 && i < first + count; i++) /* the mean of a block without values is 0 */
+            part = dg_load<4>(dg_parts_of(parts, i, c, C)), n = rows[i];
         m.shift[0] = part.v[0], m.shift[1] = part.v[2];
     }
     const float *from = dg_parts_of(parts, first + slot, c, C), *values = rows + first + slot;

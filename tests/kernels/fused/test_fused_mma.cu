@@ -117,6 +117,46 @@ static void one(int dir, const setup &how, const int *d, int list, int k, int sp
     });
 }
 
+static __global__ void merge_kernel(float *parts, const float *rows, int count, dg_merged *out)
+{
+    SHARED(float, room, [5 * 64]);
+    const dg_merged m = dg_merge_parts<64>(true, parts, rows, 0, count, 0, 2, 1, room);
+    if (threadIdx.x == 0) *out = m;
+}
+
+/* Merges partial sums of two channels, of which the first `empty` have no values, as the blocks of a cluster whose
+ * warps have no results. Shifted by the mean 0 of an empty part, the squares would lose a small deviation. */
+static void check_empty_parts(int empty)
+{
+    static const int COUNT = 70;
+    static const double VALUES = 8;
+    std::vector<float> parts(4 * COUNT, 0), rows(COUNT, 0);
+    double sum[2] = {0, 0}, squares[2] = {0, 0};
+    const double n = VALUES * (COUNT - empty);
+    auto mean = [](int i, int c) { return 3000 + 0.0625 * i - 6000 * c; };
+    for (int i = empty; i < COUNT; i++) {
+        rows[(size_t)i] = (float)VALUES;
+        for (int c = 0; c < 2; c++) {
+            parts[(size_t)(4 * i + 2 * c)] = (float)mean(i, c);
+            parts[(size_t)(4 * i + 2 * c + 1)] = 0.5f;
+            sum[c] += VALUES * mean(i, c);
+            squares[c] += 0.5;
+        }
+    }
+    for (int c = 0; c < 2; c++)
+        for (int i = empty; i < COUNT; i++) squares[c] += VALUES * pow(mean(i, c) - sum[c] / n, 2);
+    dev_buffer<float> d_parts(parts), d_rows(rows);
+    dev_buffer<dg_merged> out(1);
+    KLAUNCH(merge_kernel, dim3(1), dim3(64), 0, 0, d_parts.p, d_rows.p, COUNT, out.p);
+    if (!DG_CHECK(dev_ok("empty parts"))) return;
+    const dg_merged m = out.get()[0];
+    DG_CHECKF((double)m.n == n, "%g values, expected %g", (double)m.n, n);
+    for (int c = 0; c < 2; c++) {
+        DG_NEAR((double)m.shift[c] + (double)m.a[c] / n, sum[c] / n, 1e-3);
+        DG_NEAR((double)m.b[c] - (double)m.a[c] * (double)m.a[c] / n, squares[c], 1e-3 * squares[c]);
+    }
+}
+
 /* AddressSanitizer checks a third of the cases, with every tile: wrong addresses do not depend on all combinations. */
 #ifdef __SANITIZE_ADDRESS__
 enum { STEP = 3 };
@@ -156,6 +196,8 @@ int main()
         one(FWD, setups[2], many[0], MMA, 0, 1, 2);
         one(DX, setups[1], many[1], MMA, 0, 1, 2);
     }
+    check_empty_parts(0);
+    check_empty_parts(2);
     printf("%d launches compared\n", launched);
     return dg_test_report();
 }
