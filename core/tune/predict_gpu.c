@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "core/plan/work.h"
+#include "core/tune/conv_tiles.h"
 
 /* Returns the fraction of the peak rate that the inner loop reaches, such as 3/4 with 8 x 8 results per thread. A
  * thread reads about 2 sqrt(outputs) operands from shared memory for `outputs` products. */
@@ -58,27 +59,41 @@ dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m)
     return r;
 }
 
-/* For wgmma kernels except dw, measured with model dcgan64-paper (docs/cuda.md). A multiprocessor adds JOIN_BYTES bytes
- * of partial sums per clock. A block spends BEGIN_CLOCKS clocks per warp outside of its main loop. */
-enum { JOIN_BYTES = 85, BEGIN_CLOCKS = 100, CACHE_BYTES = 24 };
+/* Instructions of a warp of variant wgmma in fused launches, rounded from core/tune/counts.csv: per block, per result
+ * of a thread, per chunk of channels, and per unit of weights that a thread copies in a chunk. */
+enum { WARP_BLOCK = 300, WARP_RESULT = 5, WARP_CHUNK = 400, WARP_UNIT = 5 };
 
-/* Kernels with wgmma load patches and partial sums at m.cache, the rate of the cache under load. In the data
- * gradient a block fills a multiprocessor, so an incomplete wave takes as long as a full wave. The formulas for
- * mma.sync and for the forward pass with wgmma assume the boost clock. */
+/* Returns the predicted time of a forward pass or data gradient with wgmma. Its latency determines the time of a small
+ * convolution: instructions, the once-part of each wave of blocks, and the exchange of partial sums in clusters. Fused
+ * kernels load values of 2 bytes. */
+static double warpgroups_us(const dg_op *op, const dg_work *w, const dg_machine *m)
+{
+    const dg_machine_costs *c = &m->costs;
+    const bool dx = op->kind == DG_OP_conv_dx;
+    const double tile = (double)op->tune.tile_m * op->tune.tile_n, results = tile * (dx ? 4 : 1) / w->threads,
+                 chunks = w->products / (tile * 16 * DG_MMA_CHUNK), us = 1e-3 / c->ghz;
+    const double placed = ceil(w->blocks / dg_machine_cluster_units(m->units, w->split));
+    const bool two = !dx && !dg_mma_is_small(&op->u.conv) && w->threads == 256; /* blocks per multiprocessor */
+    const double waves = ceil(placed / (two ? 2 : 1)), units = 16.0 * 2 * op->tune.tile_n / w->threads;
+    const double instructions = WARP_BLOCK + WARP_RESULT * results + (WARP_CHUNK + WARP_UNIT * units) * chunks;
+    const double issue = instructions / c->issued[0] * us;
+    const double join = (1 - 1.0 / w->split) * results * w->threads * 4 / c->join * us;
+    const double tensor = placed * w->products * 2 * m->units / (m->bf16 * WGMMA) * 1e-3;
+    const double cache = w->blocks * w->loads / 2 / (m->cache * c->l2) * 1e-3;
+    return most(most(waves * (c->wave_us + issue + join), tensor), cache);
+}
+
+/* The formulas for mma.sync assume the boost clock and CACHE_BYTES bytes of L2 per clock. */
+enum { CACHE_BYTES = 24 };
+
 double dg_rule_us(const dg_op *op)
 {
     dg_machine m;
     if (dg_machine_find("h100", DG_F32, &m)) return 0;
     dg_work w = dg_work_of(op, DG_F32);
-    const double cache = CACHE_BYTES * m.units * (w.warpgroups ? m.costs.ghz : lanes_ghz(&m));
-    const bool cluster = w.warpgroups && op->kind != DG_OP_conv_dw;
-    double fixed = 0;
-    if (cluster) fixed += ceil(w.blocks / m.units) * w.threads / 32 * BEGIN_CLOCKS / m.costs.ghz * 1e-3;
-    if (w.split > 1) {
-        const double joined = (w.split - 1) * w.moved / (2 * w.blocks * w.split);
-        fixed += m.costs.last_us + (cluster ? joined / JOIN_BYTES / m.costs.ghz : w.moved / cache) * 1e-3;
-    }
-    w.warpgroups = w.warpgroups && op->kind == DG_OP_conv_dx;
-    const double blocks = w.warpgroups ? ceil(w.blocks / m.units) * m.units : w.blocks;
-    return most(arithmetic_us(&w, op->tune.math, &m), blocks * w.loads / cache * 1e-3) + fixed;
+    if (w.warpgroups && op->kind != DG_OP_conv_dw) return warpgroups_us(op, &w, &m);
+    w.warpgroups = false;
+    const double cache = CACHE_BYTES * m.units * lanes_ghz(&m);
+    const double joined = w.split > 1 ? m.costs.last_us + w.moved / cache * 1e-3 : 0;
+    return most(arithmetic_us(&w, op->tune.math, &m), w.blocks * w.loads / cache * 1e-3) + joined;
 }

@@ -42,6 +42,9 @@ static int check_step(int row)
             const bool divided = p->launch[i].kind == DG_LAUNCH_UPDATE;
             DG_CHECKF((divided || one->blocks == counted[row].blocks) && !one->near, "%s: %g blocks, %g counted; %s",
                       op, one->blocks, counted[row].blocks, renew);
+            /* the rule avoids clusters whose last ones run after the others */
+            DG_CHECKF(c.part[0].cluster < 4 || one->waves == 1, "%s: clusters of %d blocks in %g waves", op,
+                      c.part[0].cluster, one->waves);
             DG_CHECKF(fabs(one->bound_us / counted[row].bound_us - 1) <= (divided ? 0.2 : 0.1),
                       "%s: bound %g us, %g by counts; %s", op, one->bound_us, counted[row].bound_us, renew);
         }
