@@ -304,8 +304,7 @@ const dg_option dg_option_table[] = {
     {"weights", 0, "TYPE", DG_OPT_CHOICE, AT(weights), NO_RANGE, "auto", "auto|fp32|fp16|int8", OTHER, X, ARGV,
      "type of the weights in a file of --c",
      "auto is fp32. Files with fp16 and int8 weights have half and a quarter of the size. dcgan prints how much "
-     "samples "
-     "differ from those of fp32 weights, in grey levels."},
+     "samples differ from those of fp32 weights, in grey levels."},
     {"network", 0, "NAME", DG_OPT_TEXT, AT(network), NO_RANGE, NULL, NULL, OTHER, X, 0, "network to export: G or D",
      "By default, dcgan exports the generator of a GAN, or the classifier."},
     {"json", 0, NULL, DG_OPT_FLAG, AT(json), NO_RANGE, "no", NULL, OTHER, D | P | N | R | B | Q | F | K | E | O | Z, 0,
