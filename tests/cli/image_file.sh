@@ -108,9 +108,8 @@ fi
 
     # an interrupted command leaves no part of a cache
     if [ -e "$PRELOADS/faults.so" ]; then
-        # one thread, which gets the signal: of several, another one may write all images before that
-        ends 130 'data with Ctrl-C' env OMP_NUM_THREADS=1 LD_PRELOAD="$PRELOADS/faults.so" FAULT=signal:write:20 \
-            "$program" data cats --size 16 --cache made --image-memory 0.001
+        ends 130 'data with Ctrl-C' env --default-signal=INT LD_PRELOAD="$PRELOADS/faults.so" \
+            FAULT=signal:write:20 "$program" data cats --size 16 --cache made --image-memory 0.001
         [ -z "$(find . -maxdepth 1 -name '*made*')" ]
         fact $? "an interrupted command leaves no cache: $(ls -A)"
     fi

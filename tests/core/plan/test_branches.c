@@ -163,7 +163,7 @@ int main(void)
     well_formed();
     exclusive();
     chains(DG_FUSE_ALL, 30, 30, 30);
-    chains(DG_FUSE_NONE, 131, 131, 131);
-    chains(DG_FUSE_branches, 131, 116, 100);
+    chains(DG_FUSE_NONE, 136, 136, 136);
+    chains(DG_FUSE_branches, 136, 120, 100);
     return dg_test_report();
 }
