@@ -146,6 +146,11 @@ for of in 2 $(soaks && echo 4); do
     says note-group-gpus "$of processes on 1 machine by torchrun and NCCL 2.27.3"
     same "torch-$of/checkpoint.safetensors" bf16-1/checkpoint.safetensors
 done
+if soaks; then
+    # shellcheck disable=SC2086
+    torch 0 2 reverse $wide --out torch-eager --no-graph -q
+    same torch-eager/checkpoint.safetensors bf16-1/checkpoint.safetensors
+fi
 torchrun=${TORCHRUN:-$(command -v torchrun)}
 if [ -n "$torchrun" ]; then
     # shellcheck disable=SC2086
