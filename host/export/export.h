@@ -1,4 +1,4 @@
-/* Exports of G that make samples without dcgan: a C file, and an HTML page that runs in a browser. */
+/* Exports G as a C file that makes samples without dcgan. */
 #pragma once
 
 #include <stdio.h>

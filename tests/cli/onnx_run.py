@@ -10,9 +10,9 @@
 import json
 import struct
 import sys
-import zlib
 
 import numpy as np
+import png
 import st
 
 
@@ -131,30 +131,10 @@ def run(o, x, label=None):
     return values[o['out']]
 
 
-def png(path):
-    """8-bit grey or colour without interlace, as dcgan writes them: (C, H, W)."""
-    b = open(path, 'rb').read()
-    at, data = 8, b''
-    while at < len(b):
-        n, kind = struct.unpack_from('>I4s', b, at)
-        part = b[at + 8:at + 8 + n]
-        if kind == b'IHDR':
-            w, h, depth, colour, _, _, lace = struct.unpack('>IIBBBBB', part)
-            assert depth == 8 and lace == 0
-        data += part if kind == b'IDAT' else b''
-        at += 12 + n
-    c = {0: 1, 2: 3}[colour]
-    rows, raw, before = [], np.frombuffer(zlib.decompress(data), np.uint8).reshape(h, 1 + w * c), [0] * (w * c)
-    for line in raw.tolist():
-        way, row = line[0], line[1:]
-        for i, value in enumerate(row):
-            left, up, corner = row[i - c] if i >= c else 0, before[i], before[i - c] if i >= c else 0
-            paeth = min((abs(up - corner), 0, left), (abs(left - corner), 1, up),
-                        (abs(left + up - 2 * corner), 2, corner))[2]
-            row[i] = value + (0, left, up, (left + up) // 2, paeth)[way] & 255
-        rows.append(row)
-        before = row
-    return np.array(rows).reshape(h, w, c).transpose(2, 0, 1)
+def pixels(path):
+    """Of a PNG file: (C, H, W)."""
+    w, h, c, values = png.read(path)
+    return np.frombuffer(values, np.uint8).astype(int).reshape(h, w, c).transpose(2, 0, 1)
 
 
 def tensor(path, name, kind='<f4'):
@@ -168,12 +148,12 @@ def main(what, path, *rest):
     if what == 'image':
         x = tensor(rest[0], 'z')
         y = run(o, x, tensor(rest[0], 'class', '<i8') if 'class.count' in o['weights'] else None)
-        drawn = np.array([png(p) for p in rest[1:]])
+        drawn = np.array([pixels(p) for p in rest[1:]])
         worst = np.abs(np.clip((y + 1) * 127.5, 0, 255) - drawn).max()
         assert worst < 0.51, worst
     elif what == 'classes':
         answers = json.load(open(rest[0]))
-        x = np.array([png(a['path']) for a in answers])
+        x = np.array([pixels(a['path']) for a in answers])
         y = run(o, x)
         share = np.exp(y - y.max(axis=1, keepdims=True))
         share /= share.sum(axis=1, keepdims=True)
@@ -183,7 +163,7 @@ def main(what, path, *rest):
                 assert abs(s[names.index(c['class'])] - c['share']) < 1e-5, (a, s)
     elif what == 'judged':
         head, first = (line.split(',') for line in open(rest[0]).read().split('\n')[:2])
-        y = run(o, np.array([png(p) for p in rest[1:]]) / 127.5 - 1)
+        y = run(o, np.array([pixels(p) for p in rest[1:]]) / 127.5 - 1)
         mean, logged = (1 / (1 + np.exp(-y))).mean(), float(first[head.index('d_x')])
         assert abs(mean - logged) < 1e-5 and y.std() > 0.01, (mean, logged, y.std())
     else:

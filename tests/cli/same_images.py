@@ -2,36 +2,9 @@
 """same_images.py MOST IMAGE PNG [IMAGE PNG]...: each image (PGM, PPM or PAM) has the pixels of a PNG file of dcgan.
 
 Values differ by at most MOST. Prints the mean and the largest difference in grey levels. Needs no library."""
-import struct
 import sys
-import zlib
 
-
-def png(path):
-    """An 8-bit PNG without interlacing: width, height, channels, bytes."""
-    b = open(path, 'rb').read()
-    at, data = 8, b''
-    while at < len(b):
-        n, kind = struct.unpack_from('>I4s', b, at)
-        part = b[at + 8:at + 8 + n]
-        if kind == b'IHDR':
-            w, h, depth, colour, _, _, lace = struct.unpack('>IIBBBBB', part)
-            assert depth == 8 and lace == 0
-        data += part if kind == b'IDAT' else b''
-        at += 12 + n
-    c = {0: 1, 2: 3, 6: 4}[colour]
-    raw, out, before = zlib.decompress(data), bytearray(), bytes(w * c)
-    for y in range(h):
-        line = raw[y * (1 + w * c):(y + 1) * (1 + w * c)]
-        row = bytearray(line[1:])
-        for i in range(w * c):
-            left, up, corner = row[i - c] if i >= c else 0, before[i], before[i - c] if i >= c else 0
-            guess = left + up - corner
-            paeth = min((abs(guess - left), 0, left), (abs(guess - up), 1, up), (abs(guess - corner), 2, corner))[2]
-            row[i] = row[i] + (0, left, up, (left + up) // 2, paeth)[line[0]] & 255
-        out += row
-        before = row
-    return w, h, c, bytes(out)
+import png
 
 
 def netpbm(path):
@@ -49,7 +22,7 @@ def netpbm(path):
 def main(most, *paths):
     worst = total = count = 0
     for ours, theirs in zip(paths[::2], paths[1::2]):
-        a, b = netpbm(ours), png(theirs)
+        a, b = netpbm(ours), png.read(theirs)
         assert a[:3] == b[:3] and len(a[3]) == len(b[3]), (ours, a[:3], theirs, b[:3])
         differences = [abs(x - y) for x, y in zip(a[3], b[3])]
         assert len(set(b[3])) > 1, theirs + ' has one colour'
