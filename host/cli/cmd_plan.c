@@ -20,6 +20,7 @@
 #include "host/net/recipe.h"
 #include "host/net/recipe_parts.h"
 #include "host/trainer/fit.h"
+#include "host/options/option_table.h"
 #include "host/run/length.h"
 #include "host/measure/batch_time.h"
 
@@ -137,6 +138,14 @@ static void print_disk(const dg_options *o, const dg_job *job, const dg_dataset 
            (checkpoint * checkpoints + grid * n + log) / 1e6 + 1, checkpoint / 1e6, 1 + o->keep, grids, unused);
 }
 
+static void print_preset(const dg_options *o)
+{
+    char name[32];
+    dg_option_get(o, dg_option_find("preset"), name, sizeof name);
+    if (o->preset != DG_PRESET_AUTO)
+        dg_say("preset     %s%s", name, dg_option_given(o, "preset") || o->resume ? "" : " (--preset auto)");
+}
+
 /* Print the summary of a run, and time a few training steps. All automatic values of o must be resolved. `memory` is
  * in bytes and covers the whole run. Returns DG_NUMBERS if a step computes NaN or infinity. */
 static dg_err print_summary(const dg_options *o, const dg_job *job, const dg_dataset *data, double memory)
@@ -146,6 +155,7 @@ static dg_err print_summary(const dg_options *o, const dg_job *job, const dg_dat
     print_network(job);
     dg_say("device     %s, %s", b->name, dg_precision_name(b->real, b->math));
     print_steps(o, data->train);
+    print_preset(o);
     print_shards(o, job);
     const dg_err e = print_time(o, job, data);
     if (e) return e;

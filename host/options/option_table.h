@@ -126,9 +126,11 @@ dg_err dg_options_augment(dg_options *o);
 /* Reset the options that `before` (model, config file or preset) set for an optimizer, schedule or augmentation that a
  * source of higher precedence replaced. */
 void dg_options_drop(dg_options *o, const dg_options *before);
-/* Apply the presets of model `name`'s recipe, then the model's section [train], and set o->replace_norm. Ignores
- * an unreadable model. */
-dg_err dg_options_model(dg_options *o, int preset, const char *name);
+/* Apply the preset that --preset auto chooses, the option defaults of model `name`'s recipe, and its section [train].
+ * Set o->preset and o->replace_norm. Ignores an unreadable model. user: the options of environment and command line. */
+dg_err dg_options_model(dg_options *o, const dg_options *user, const char *name);
+/* Returns user->preset, or the preset that --preset auto means for model m. It stays auto for classifiers. */
+int dg_options_choose_preset(const dg_options *user, const dg_model *m);
 /* True if a preset replaces batch norm in D of model m, which was read from `name`. */
 bool dg_options_replaces_norm(int preset, const char *name, const dg_model *m);
 /* Set the values of a preset, and --norm-d if o->replace_norm is set. */

@@ -38,6 +38,7 @@ typedef enum {
 enum { DG_SCHEDULE_MAX = 16 };
 enum { DG_DRY_RUN = 1, DG_DRY_RUN_OPS };
 enum { DG_OPTIONS_MAX = 160 };
+enum { DG_PRESET_AUTO, DG_PRESET_NONE, DG_PRESET_SMALL, DG_PRESET_PAPER, DG_PRESET_STEADY, DG_PRESETS };
 
 /* Precedence: default < [train] of the model < config file (--config, or the run's config.ini with --resume) < --preset
  * < environment < command line. Each member is described in the option table under its name. A choice is an index into
@@ -55,7 +56,7 @@ typedef struct {
     dg_job_options job; /* members that have an option; dg_options_job sets the others. A run replaces ema_half_life
                            -1 (auto) by a value */
     double lr, lr_d, lr_g, lr_end;
-    int preset;
+    int preset;        /* a new run replaces DG_PRESET_AUTO for GANs */
     bool replace_norm; /* the preset replaces batch norm in D (--norm-d spectral) */
     char *augment, *aug_preview;
     bool model_says; /* the model or a config file sets options of [train], so config.ini stores them all */

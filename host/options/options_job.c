@@ -215,11 +215,11 @@ static dg_err set_one(dg_options *o, const dg_model *m, const dg_model_value *v)
                    v->key, all);
 }
 
-static dg_err take_model(dg_options *o, int preset, const dg_model *m)
+static dg_err take_model(dg_options *o, const dg_model *m)
 {
     const dg_recipe *r = dg_recipe_find(m);
     dg_err e = DG_OK;
-    if (preset && r && r->preset)
+    if (o->preset > DG_PRESET_NONE && r && r->preset)
         return dg_fail(DG_USAGE, DG_MSG("preset-for-gans", "--preset: is for GANs; model %s is a classifier"), m->name);
     o->model_says = m->trains > 0 || (r && r->preset);
     for (const char *const(*k)[2] = r ? r->preset : NULL; k && (*k)[0] && !e; k++)
@@ -228,13 +228,15 @@ static dg_err take_model(dg_options *o, int preset, const dg_model *m)
     return e;
 }
 
-dg_err dg_options_model(dg_options *o, int preset, const char *name)
+dg_err dg_options_model(dg_options *o, const dg_options *user, const char *name)
 {
     dg_model *m = malloc(sizeof *m);
     if (!m) return dg_fail(DG_DEVICE, "out of memory");
     dg_err e = dg_model_read(name, m);
-    o->replace_norm = !e && dg_options_replaces_norm(preset, name, m);
-    if (!e) e = take_model(o, preset, m);
+    if (!e) o->preset = dg_options_choose_preset(user, m);
+    o->replace_norm = !e && dg_options_replaces_norm(o->preset, name, m);
+    if (!e && user->preset == DG_PRESET_AUTO) e = dg_options_take_preset(o, o->preset);
+    if (!e) e = take_model(o, m);
     else if (access(name, R_OK)) e = DG_OK; /* the command reports a model that is not there */
     free(m);
     return e;
@@ -244,7 +246,7 @@ dg_err dg_options_model_job(const dg_model *m, dg_job_options *out)
 {
     dg_options o = {.command = DG_CMD_TRAIN};
     dg_err e = dg_options_presets(&o);
-    if (!e) e = take_model(&o, 0, m);
+    if (!e) e = take_model(&o, m);
     if (!e) e = dg_options_training(&o);
     *out = dg_options_job(&o);
     dg_options_free(&o);

@@ -218,6 +218,7 @@ static dg_err read_run_config(const char *path, dg_options *o, dg_options *run)
     dg_err e = dg_options_presets(run);
     if (e) return e;
     o->precision = run->precision = DG_PRECISION_FP32; /* versions without --precision auto used fp32 */
+    o->preset = run->preset = DG_PRESET_NONE;          /* versions without --preset auto used none */
     e = dg_config_read(path, o);
     return e ? e : dg_config_read(path, run);
 }
@@ -305,7 +306,7 @@ static dg_err set_from_model(dg_options *o, const scanned *s, const dg_options *
     dg_err e = dg_options_presets(&named);
     if (!e) e = set_base(&named, user);
     if (!e) e = set_given(&named, s);
-    if (!e) e = dg_options_model(o, user->preset, operand && o->operands ? o->operand[0] : named.model);
+    if (!e) e = dg_options_model(o, user, operand && o->operands ? o->operand[0] : named.model);
     dg_options_free_values(&named);
     return e;
 }
@@ -345,9 +346,14 @@ static dg_err set_all(dg_options *o, const scanned *s)
     if (!e && *run_config) dg_options_resume_preset(o, &run);
     if (!e) e = set_base(o, &probe);
     if (!e) dg_options_drop(o, &before);
+    const int chosen = o->preset;
     if (!e) e = copy(&before, o);
     if (!e) e = set_given(o, s);
     if (!e) dg_options_drop(o, &before);
+    if (o->preset == DG_PRESET_AUTO) { /* --preset auto has the effect of no --preset */
+        o->preset = chosen;
+        o->given[dg_option_find("preset") - dg_option_table] = false;
+    }
     if (!e && !*run_config) choose_average(o, &probe);
     free(before.schedule);
     free(before.augment);

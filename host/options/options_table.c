@@ -103,8 +103,8 @@ const dg_option dg_option_table[] = {
      "A dry run trains no model and writes no files. With --dry-run=ops, dcgan also lists every op with its memory."},
     {"epochs", 'e', "N", DG_OPT_AUTO, AT(epochs), 1, 1000000, "auto", NULL, TRAINING, T, SAVED | MODEL | COMMON,
      "total epochs, with those before --resume",
-     "With --epochs auto, a GAN trains for 25 epochs, but at least 4,000 steps on small datasets and at most 40,000 "
-     "steps on large datasets. For classifiers, the default of --epochs is 25."},
+     "With --epochs auto, a GAN trains for 25 epochs, but at least 8,000 steps (4,000 with fewer than 1,000 "
+     "images) and at most 40,000 steps. For classifiers, the default of --epochs is 25."},
     {"steps", 0, "N", DG_OPT_LONG, AT(steps), 0, 1e15, "0", NULL, TRAINING, T | N | R | Z, SAVED,
      "maximum number of steps; 0 = no limit",
      "A run stops after N steps in total, or after --epochs if that is earlier. The command replay compares at most N "
@@ -175,10 +175,12 @@ const dg_option dg_option_table[] = {
     {"start-bias", 0, "X", DG_OPT_REAL, AT(job.start_bias), 0, 10, "0", NULL, TRAINING, T, RESULT | IF_SET | MODEL,
      "standard deviation of the biases with --start normal",
      "With --start normal and --start-bias 0, the initial value of all biases is 0."},
-    {"preset", 0, "NAME", DG_OPT_CHOICE, AT(preset), NO_RANGE, "none", "none|small|paper|steady", TRAINING, T | N,
+    {"preset", 0, "NAME", DG_OPT_CHOICE, AT(preset), NO_RANGE, "auto", "auto|none|small|paper|steady", TRAINING, T | N,
      ARGV | SAVED | IF_SET | COMMON, "recipe",
-     "--preset steady sets loss, gradient penalties and schedules as in R3GAN, with spectral norm in the "
-     "discriminator. --preset small sets --ema 0.995. --preset paper sets the recipe of the DCGAN paper and overrides "
+     "--preset auto means small for a GAN, and none for a classifier, for a model with a section [train], and with "
+     "--config, --ema or --ema-half-life. --preset steady sets loss, gradient penalties and schedules as in R3GAN, "
+     "with spectral norm in the discriminator. --preset small sets --ema 0.995. --preset paper sets the recipe of the "
+     "DCGAN paper and overrides "
      "the model and config files. Options on the command line override the values of a preset."},
     {"loss", 0, "NAME", DG_OPT_CHOICE, AT(job.loss), NO_RANGE, "bce", &(DG_LOSSES(WORD))[1], TRAINING, T | N,
      RESULT | IF_SET | MODEL | FIXED, "GAN loss",

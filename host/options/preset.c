@@ -1,9 +1,9 @@
 /* The values that --preset sets. */
 #include <string.h>
 
+#include "host/net/recipe.h"
 #include "host/options/option_table.h"
 
-enum { NONE, SMALL, PAPER, STEADY }; /* in the order of the choices of --preset */
 typedef const char *const pair[2];
 
 /* Preset small improves images of small datasets (docs/results). EMA decay 0.995 has a half-life of 138 steps. */
@@ -38,7 +38,8 @@ static pair steady[] = {{"loss", "rpgan"},
                         {"ema-half-life", "auto"},
                         {NULL, NULL}};
 
-static pair *const values[] = {[SMALL] = small, [PAPER] = paper, [STEADY] = steady};
+static pair *const values[DG_PRESETS] = {
+    [DG_PRESET_SMALL] = small, [DG_PRESET_PAPER] = paper, [DG_PRESET_STEADY] = steady};
 
 static bool has_batch_norm(const dg_model *m)
 {
@@ -51,21 +52,29 @@ static bool has_batch_norm(const dg_model *m)
 
 bool dg_options_replaces_norm(int preset, const char *name, const dg_model *m)
 {
-    return preset == STEADY && has_batch_norm(m) && !dg_options_model_is_file(name);
+    return preset == DG_PRESET_STEADY && has_batch_norm(m) && !dg_options_model_is_file(name);
 }
 
 dg_err dg_options_take_preset(dg_options *o, int preset)
 {
     dg_err e = DG_OK;
-    if (preset == NONE) return DG_OK;
-    for (pair *p = values[preset]; (*p)[0] && !e; p++)
+    for (pair *p = values[preset]; p && (*p)[0] && !e; p++)
         e = dg_option_set(o, dg_option_find((*p)[0]), (*p)[1], "--preset");
     if (o->replace_norm) o->norm_d = DG_NORM_D_SPECTRAL;
     return e;
 }
 
+int dg_options_choose_preset(const dg_options *user, const dg_model *m)
+{
+    const bool offered = dg_option_find("preset")->commands & 1u << user->command;
+    const bool averaged = dg_option_given(user, "ema") || dg_option_given(user, "ema-half-life");
+    const dg_recipe *r = dg_recipe_find(m);
+    if (user->preset != DG_PRESET_AUTO || !offered || !r || r->preset) return user->preset;
+    return m->trains || user->config || averaged ? DG_PRESET_NONE : DG_PRESET_SMALL;
+}
+
 void dg_options_resume_preset(dg_options *o, const dg_options *run)
 {
     const bool spectral = run->model && run->model[dg_model_plain_length(run->model, DG_NORM_SPECTRAL)];
-    if (run->preset == STEADY && spectral) o->norm_d = DG_NORM_D_SPECTRAL;
+    if (run->preset == DG_PRESET_STEADY && spectral) o->norm_d = DG_NORM_D_SPECTRAL;
 }

@@ -41,10 +41,13 @@ void dg_settle_batch(dg_options *o, int images)
 
 static long epochs_with(long steps, int of_epoch) { return (steps + of_epoch - 1) / of_epoch; }
 
-static long auto_epochs(long steps, int of_epoch)
+int dg_auto_steps_least(int images) { return images < DG_AUTO_IMAGES ? DG_AUTO_STEPS_FEW : DG_AUTO_STEPS_LEAST; }
+
+static long auto_epochs(long steps, int images, int of_epoch)
 {
     long n = DG_AUTO_EPOCHS;
-    const long least = epochs_with(DG_AUTO_STEPS_LEAST, of_epoch), most = epochs_with(DG_AUTO_STEPS_MOST, of_epoch);
+    const long least = epochs_with(dg_auto_steps_least(images), of_epoch),
+               most = epochs_with(DG_AUTO_STEPS_MOST, of_epoch);
     if (n < least) n = least;
     if (n > most) n = most;
     return steps > 0 && n < epochs_with(steps, of_epoch) ? epochs_with(steps, of_epoch) : n;
@@ -80,7 +83,7 @@ void dg_settle_length(dg_options *o, int images)
 {
     const int of_epoch = dg_steps_of_epoch(o, images);
     if (!o->epochs) {
-        const long n = auto_epochs(o->steps, of_epoch > 0 ? of_epoch : 1);
+        const long n = auto_epochs(o->steps, images, of_epoch > 0 ? of_epoch : 1);
         o->epochs = n < 1000000 ? (int)n : 1000000;
     }
     const int most = (int)fmax(1, images_of_run(o, images, 0.8));

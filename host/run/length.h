@@ -3,16 +3,21 @@
 
 #include "host/options/options.h"
 
-/* --epochs auto means DG_AUTO_EPOCHS epochs, but at least DG_AUTO_STEPS_LEAST and at most about DG_AUTO_STEPS_MOST
- * steps, because a GAN's result depends on the number of steps. */
+/* --epochs auto means DG_AUTO_EPOCHS epochs, but at least dg_auto_steps_least and at most about DG_AUTO_STEPS_MOST
+ * steps, because a GAN's result depends on the number of steps (docs/results/2026-11-28-recipes.md). With fewer than
+ * DG_AUTO_IMAGES images, D overfits earlier. */
 enum {
     DG_LEAST_IMAGES = 2,
     DG_AUTO_EPOCHS = 25,
-    DG_AUTO_STEPS_LEAST = 4000,
+    DG_AUTO_IMAGES = 1000,
+    DG_AUTO_STEPS_FEW = 4000,
+    DG_AUTO_STEPS_LEAST = 8000,
     DG_AUTO_STEPS_MOST = 40000,
     DG_AUTO_GRIDS = 300
 };
 
+/* Returns the minimum of steps of --epochs auto for a number of training images. */
+int dg_auto_steps_least(int images);
 int dg_images_of_epoch(const dg_options *o, int images);
 /* o->batch must be set. */
 int dg_steps_of_epoch(const dg_options *o, int images);

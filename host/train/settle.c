@@ -87,13 +87,18 @@ dg_err dg_train_settle(dg_training *r, const dg_model *model)
                                 "the samples will be copies of training images, because the dataset has only %d "
                                 "image%s: use hundreds or thousands of images; --flip doubles their number"),
                          r->data.train, dg_s(r->data.train));
+    if (given->preset == DG_PRESET_SMALL && !dg_option_given(given, "preset") && !given->config && !given->resume)
+        dg_progress_note(r->progress,
+                         DG_MSG("note-preset-auto",
+                                "preset auto: small (samples come from an average of the weights, --ema 0.995), "
+                                "because it had better samples than the paper's recipe; --preset NAME sets another"));
     if (!given->epochs)
         dg_progress_note(r->progress,
                          DG_MSG("note-epochs-auto",
                                 "epochs auto: %d epoch%s, %ld steps (default: %d epochs, but at least %d and at most "
                                 "about %d steps); --epochs N sets another number"),
                          r->o->epochs, dg_s(r->o->epochs), (long)r->o->epochs * dg_steps_of_epoch(r->o, r->data.train),
-                         DG_AUTO_EPOCHS, DG_AUTO_STEPS_LEAST, DG_AUTO_STEPS_MOST);
+                         DG_AUTO_EPOCHS, dg_auto_steps_least(r->data.train), DG_AUTO_STEPS_MOST);
     if (r->o->schedule_length != given->schedule_length)
         dg_progress_note(r->progress,
                          DG_MSG("note-schedule-auto", "schedule-length auto: %d image%s (80%% of the run)"),

@@ -31,6 +31,7 @@ never_says advice-grey
 
 # --dry-run prints the plan and leaves no files
 cd "$dir" || exit 1
+shows 'preset     small (--preset auto)' --data cats $small --dry-run --epochs 7
 exits 0 --data cats $small --dry-run=ops --epochs 7
 prints 'run samples/cats-dcgan32: 40 images, 7 epochs of 3 steps, the last step with 8 images' 'plan train-short'
 prints 'whole run'
@@ -43,7 +44,7 @@ prints '2 kept, 7 sample grids of 0.2 MB at most; '
 prints ' GB free' 'results    samples/cats-dcgan32'
 grep -Eq '^time       about [0-9]+ (second|minute)s?: [0-9.]+ m?s per step' .out
 fact $? 'the line of the time should have the time of a step'
-ensure "a dry run should be ten lines, not $(wc -l < .out)" [ "$(wc -l < .out)" -eq 10 ]
+ensure "a dry run should be eleven lines, not $(wc -l < .out)" [ "$(wc -l < .out)" -eq 11 ]
 exits 0 --data cats $small --dry-run --steps 9 --drop-last --out "$dir/some/where else"
 prints 'steps      4000 in 2000 epochs, limited to 9 by --steps' "results    $dir/some/where else"
 lacks some samples
@@ -67,7 +68,7 @@ refuses 3 'few-images 40' --data cats --model dcgan32 --batch 64 -q
 # advice is printed before training; config.ini has --resize if it is not the default
 cp -r cats twice
 cp cats/cat-00003.png twice/again.png
-notes 'advice-copies 1' --data twice $small --epochs 1 --no-curves --out twice-run
+notes 'advice-copies 1' --data twice $small --preset none --epochs 1 --no-curves --out twice-run
 ! grep -q '^resize' twice-run/config.ini
 fact $? 'config.ini should have no --resize if it was not given'
 tiny="--model $root/tests/tiny.cfg --batch 8 --epochs 1 -q --no-curves"

@@ -8,8 +8,14 @@ exits 0 data --synthesize cats --count 21 --size 16 || finish
 weights() { exits 0 export "$1" --out all.safetensors -q; tail -c 4000 all.safetensors > "$2"; rm -f all.safetensors; }
 run() { exits 0 --data cats --model "$root/tests/tiny.cfg" --batch 8 -q --no-curves --no-report --grid 2x2 "$@"; }
 
-# the defaults, given or not, are the published recipe
-run --epochs 2 --out plain/run
+# by default, a run averages the weights as --preset small does
+run --epochs 2 --out auto/run
+run --epochs 2 --out auto-said/run --preset small
+same auto/run/epoch-0002.png auto-said/run/epoch-0002.png
+config auto/run 'preset = small' 'ema = 0.995'
+
+# the other defaults, given or not, are the published recipe
+run --epochs 2 --out plain/run --preset none
 run --epochs 2 --out said/run --loss bce --ema 0 --augment none
 same plain/run/epoch-0002.png said/run/epoch-0002.png
 if grep -qE '^(loss|ema|augment)' plain/run/config.ini; then fact 1 'config.ini should not have the defaults'; fi
@@ -73,7 +79,7 @@ same small/config small-said/config
 exits 0 --resume --out small/run --epochs 2 -q
 refuses 2 preset-while-resuming --resume --out small/run --preset small
 run --epochs 1 --out paper/run --preset paper --config small/run/config.ini
-run --epochs 1 --out one/run
+run --epochs 1 --out one/run --preset none
 same paper/run/epoch-0001.png one/run/epoch-0001.png
 
 # --preset steady replaces batch norm in D, unless --norm-d is given; config.ini has the preset
@@ -120,7 +126,7 @@ says option-value '--ema 1' '0 to below 1'
 for list in blur color,color 'color,' ,color; do
     refuses 2 "bad-augment --augment $list" --data cats --augment "$list"
 done
-refuses 2 'option-value nonsense: unknown; allowed: none, small, paper or steady' --data cats --preset nonsense
+refuses 2 'option-value nonsense: unknown; allowed: auto, none, small, paper or steady' --data cats --preset nonsense
 sed 's/augment = cutout/augment = blur/' own.cfg > wrong.cfg
 refuses 2 'bad-augment augment = blur' --data cats --model wrong.cfg
 exits 0 data --synthesize shapes --classes 10 --count 40 --size 28 || finish

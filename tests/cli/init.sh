@@ -11,9 +11,9 @@ small='--batch 8 --no-curves --no-report'
 # shellcheck disable=SC2086 # words
 train() { exits 0 $small "$@" -q; }
 
-train --data cats --model dcgan-16x3 --epochs 2 --out first
+train --data cats --model dcgan-16x3 --preset none --epochs 2 --out first
 # after a step of learning rate 1e-30: the weights of the other run, for both networks
-train --data others --init first --steps 1 --lr 1e-30 --out same --epochs 1
+train --data others --init first --preset none --steps 1 --lr 1e-30 --out same --epochs 1
 silent
 config same "init = $PWD/first/checkpoint.safetensors" 'model = dcgan-16x3'
 for n in G D; do
@@ -76,7 +76,7 @@ cp first/skipped.txt skipped
 echo no image > others/hello
 exits 0 --resume --out first/ --data others --epochs 1 -q
 says other-images first-2 --allow-data-change
-train --data others --init first --epochs 1 --out same-again
+train --data others --init first --preset none --epochs 1 --out same-again
 same first-2/checkpoint.safetensors same-again/checkpoint.safetensors
 ensure 'the other run should not change' [ "$(wc -l < first/log.csv)" -eq 7 ]
 same first/skipped.txt skipped

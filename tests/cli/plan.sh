@@ -57,8 +57,8 @@ says too-many-values '--batch 669:' C.1 large 2148.3 668
 for mb in 0.35 0.5 1; do
     exits 0 plan tests/tiny.cfg --fit --device-memory $mb --json
     batch=$(sed -n 's/.*"largest_batch": \([0-9]*\),.*/\1/p' "$dir/.out")
-    exits 0 --data "$dir/cats" --model tests/tiny.cfg --batch "$batch" --dry-run --device-memory $mb
-    exits 5 --data "$dir/cats" --model tests/tiny.cfg --batch $((batch + 1)) --dry-run --device-memory $mb
+    exits 0 --data "$dir/cats" --model tests/tiny.cfg --batch "$batch" --preset none --dry-run --device-memory $mb
+    exits 5 --data "$dir/cats" --model tests/tiny.cfg --batch $((batch + 1)) --preset none --dry-run --device-memory $mb
 done
 exits 0 plan dcgan64-paper --fit --arch h200
 prints 'the largest batch that fits is 32767' '--batch 32768: [too-many-values] layer G.4'

@@ -36,7 +36,7 @@ config said/run 'schedule-length = 200'
 refuses 2 'fixed-in-run --ema-half-life 5' --resume --out said/run --ema-half-life 5
 
 # each value matters
-run --epochs 3 --out plain/run
+run --epochs 3 --preset none --out plain/run
 weights plain/run G
 weights plain/run D
 for o in '--lr-end 1e-6' '--beta2-end 0.5' '--r1-end 0.01' '--r2-end 0.01'; do

@@ -120,6 +120,7 @@ shows 'nothing to do: 5 steps done of 5; use a larger --steps N' --resume --out 
 shows '--resume --out auto --steps 2' --data cats --model dcgan32 --batch 16 --steps 1 --out auto
 prints 'generate auto --count 16' # no grid yet within the first epoch
 says note-epochs-auto 1000 4000 25 40000
+says note-preset-auto small 0.995
 exits 0 --data cats --model dcgan32 --batch 16 --epochs 1 --out loud
 stderr_has 'epoch 1/1'
 lacks loud/curves.png

@@ -41,9 +41,49 @@ static void test_small(void)
     setenv("DCGAN_EMA", "0.5", 1);
     leaves("-d a --preset small", "ema", "0.5");
     unsetenv("DCGAN_EMA");
-    setenv("DCGAN_PRESET", "small", 1); /* DCGAN_PRESET has no effect, because it would prevent --resume */
-    averages_nothing("-d a");
+    setenv("DCGAN_PRESET", "none", 1); /* DCGAN_PRESET has no effect, because it would prevent --resume */
+    leaves("-d a", "ema", "0.995");
     unsetenv("DCGAN_PRESET");
+}
+
+/* Checks which preset `line` chooses without --preset, and which values of --ema and --ema-half-life it has. */
+static void chooses(const char *line, const char *preset, const char *ema, const char *half_life)
+{
+    const char *const expected[][2] = {{"preset", preset}, {"ema", ema}, {"ema-half-life", half_life}};
+    if (!DG_CHECKF(parse(line) == DG_OK, "'%s': %s", line, dg_message())) return;
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        char now[100];
+        dg_option_get(&o, dg_option_find(expected[i][0]), now, sizeof now);
+        DG_CHECKF(!strcmp(now, expected[i][1]), "'%s': %s %s, not %s", line, expected[i][0], now, expected[i][1]);
+    }
+}
+
+static void test_auto(void)
+{
+    static const char *const own[][2] = {{"[train]\nema = 0.5\n", "0.5"}, {"[train]\nloss = hinge\n", "0"}};
+    size_t n;
+    char *tiny = temp_slurp("tests/tiny.cfg", &n);
+    if (!DG_CHECK(tiny != NULL)) return;
+    chooses("-d a", "small", "0.995", "0");
+    chooses("-d a --preset auto", "small", "0.995", "0");
+    chooses("-d a --model residual-32x3 --loss rpgan --r1 0.1", "small", "0.995", "0");
+    chooses("batch dcgan32 -d a", "small", "0.995", "0");
+    chooses("-d a --ema 0", "none", "0", "0");
+    chooses("-d a --ema 0.9", "none", "0.9", "0");
+    chooses("-d a --ema-half-life 512", "none", "0", "512");
+    chooses("-d a --preset none", "none", "0", "0");
+    chooses("-d a --model cnn-mnist", "auto", "0", "0");
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        char text[2000];
+        temp_put(temp_path("own.cfg"), text, (size_t)snprintf(text, sizeof text, "%s%s", tiny, own[i][0]));
+        chooses(temp_text("-d a --model %s", temp_path("own.cfg")), "none", own[i][1], "0");
+    }
+    free(tiny);
+    temp_put(temp_path("old.ini"), "[run]\nbatch = 32\n", 17);
+    chooses(temp_text("-d a --config %s", temp_path("old.ini")), "none", "0", "0");
+    temp_put(temp_path("new.ini"), "[run]\npreset = small\nema = 0.9\n", 31);
+    chooses(temp_text("-d a --config %s", temp_path("new.ini")), "small", "0.9", "0");
+    chooses(temp_text("-d a --config %s --preset auto", temp_path("new.ini")), "small", "0.9", "0");
 }
 
 static void test_paper(void)
@@ -101,4 +141,4 @@ static void test_steady(void)
     DG_CHECK(!parse("-d a --model dcgan32 --norm-d spectral") && !strcmp(o.out, "samples/a-dcgan32-spectral"));
 }
 
-DG_TESTS_IN("preset", test_small, test_paper, test_steady)
+DG_TESTS_IN("preset", test_small, test_auto, test_paper, test_steady)
