@@ -200,8 +200,9 @@ extern int grid_turn;
 void settle();
 extern std::vector<std::function<void()>> &spent; /* kernels that have run since the last settle() */
 void overlap_begin(uint64_t block);               /* block: index in the order in which blocks run */
-void overlap_end();      /* wakes the waiting CUDA threads; also called if no other thread can run */
-void early(bool begins); /* begins or ends an allowed memory access before grid_dependency_wait() */
+void overlap_end(); /* wakes the waiting CUDA threads; also called if no other thread can run */
+/* Reads device memory, also before grid_dependency_wait(). */
+void read_early(void *to, const void *from, size_t bytes);
 
 const char *collective_name(collective_kind kind);
 void forget_ldmatrix();

@@ -65,30 +65,21 @@ static bool peek(void *to, const void *from, size_t bytes)
     return memory >= 0 && pread(memory, to, bytes, (off_t)(uintptr_t)from) == (ssize_t)bytes;
 }
 
+void read_early(void *to, const void *from, size_t bytes)
+{
+    const bool unmapped = run->hidden && !asan(); /* ASan does not check this uninstrumented code */
+    if (unmapped && peek(to, from, bytes)) return;
+    if (unmapped) memory_hide(false);
+    for (size_t i = 0; i < bytes; i++) ((volatile char *)to)[i] = ((const volatile char *)from)[i];
+    if (unmapped) memory_hide(true);
+}
+
 void early_load(void *to, const void *from, size_t bytes, site at)
 {
     if (!memory_owns(from, bytes, false))
         fail(at, "grid_early_load: %p is not device memory, or not %zu bytes of it", from, bytes);
     for (size_t i = 0; __tsan_read1 && i < bytes; i++) __tsan_read1((char *)from + i);
-    if (run->hidden && !asan() && peek(to, from, bytes)) return;
-    if (!asan()) early(true); /* ASan does not check this uninstrumented code */
-    for (size_t i = 0; i < bytes; i++) ((volatile char *)to)[i] = ((const volatile char *)from)[i];
-    if (!asan()) early(false);
-}
-
-void early(bool begins)
-{
-    if (run->hidden) memory_hide(!begins);
-}
-
-void early_copy(void *dst, const void *src, bool ok, site at)
-{
-    const bool hidden = run->hidden;
-    early(true);
-    run->hidden = false; /* so that async_copy can read device memory */
-    async_copy(dst, src, ok, at);
-    run->hidden = hidden;
-    early(false);
+    read_early(to, from, bytes);
 }
 
 } // namespace sim

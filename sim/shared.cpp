@@ -154,7 +154,8 @@ bool copies_unfinished(const cuda_thread *t)
 
 static void copy_now(const async_copies::one &c)
 {
-    for (int i = 0; i < 16; i++) ((volatile char *)c.dst)[i] = c.ok ? ((const volatile char *)c.src)[i] : 0;
+    if (c.ok) read_early(c.dst, c.src, 16);
+    for (int i = 0; i < 16 && !c.ok; i++) ((volatile char *)c.dst)[i] = 0;
     if (__tsan_write16) __tsan_write16(c.dst);
 }
 
@@ -169,14 +170,14 @@ static async_copies *copies_of(cuda_thread *t)
     return t->copies;
 }
 
-void async_copy(void *dst, const void *src, bool ok, site at)
+static void begin_copy(void *dst, const void *src, bool ok, bool early, site at)
 {
     check_shared(dst, 16, "cp.async destination", at);
     if ((uintptr_t)src % 16) fail(at, "cp.async source: address %p is not 16-byte aligned", src);
     if (ok && !memory_owns(src, 16, false))
         fail(at, "cp.async source: %p is not device memory, or not 16 bytes of it", src);
-    if (run->hidden && ok) fail(at, "cp.async source: %p is read before grid_dependency_wait", src);
-    if (asan() && ok && __asan_region_is_poisoned((void *)src, 16))
+    if (run->hidden && ok && !early) fail(at, "cp.async source: %p is read before grid_dependency_wait", src);
+    if (asan() && ok && !run->hidden && __asan_region_is_poisoned((void *)src, 16))
         fail(at, "cp.async source: %p leaves its allocation", src);
     if (asan() && __asan_region_is_poisoned(dst, 16)) fail(at, "cp.async destination: %p leaves its shared array", dst);
     if (__tsan_write16) {
@@ -191,6 +192,9 @@ void async_copy(void *dst, const void *src, bool ok, site at)
     else copy_now(c->ring[(c->end - 1) % MAX_COPIES]);
 }
 
+void async_copy(void *dst, const void *src, bool ok, site at) { begin_copy(dst, src, ok, false, at); }
+void early_copy(void *dst, const void *src, bool ok, site at) { begin_copy(dst, src, ok, true, at); }
+
 void async_commit(site at)
 {
     async_copies *c = copies_of(static_cast<cuda_thread *>(self));
@@ -202,11 +206,9 @@ void async_commit(site at)
 void async_wait(unsigned left)
 {
     async_copies *c = copies_of(static_cast<cuda_thread *>(self));
-    early(true); /* if device memory is unmapped, only early copies can be pending */
     while (c->group_end - c->group_first > left)
         for (unsigned last = c->last[c->group_first++ % MAX_COPY_GROUPS]; c->first != last; c->first++)
             if (opt.lazy) copy_now(c->ring[c->first % MAX_COPIES]);
-    early(false);
 }
 
 } // namespace sim
