@@ -81,10 +81,10 @@ static dg_err put_statistics_labels(dg_job *job)
 dg_err dg_job_settle(dg_job *job)
 {
     if (!job->unsettled) return DG_OK;
-    const dg_err e = put_statistics_labels(job);
-    if (e) return e;
-    job->unsettled = false;
-    return job->backend->run(job->backend, &job->plan[DG_PLAN_STATISTICS]);
+    dg_err e = put_statistics_labels(job);
+    if (!e) e = job->backend->run(job->backend, &job->plan[DG_PLAN_STATISTICS]);
+    job->unsettled = e != DG_OK;
+    return e;
 }
 
 static size_t values_of(const dg_job *job, int row)
