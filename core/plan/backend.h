@@ -75,6 +75,9 @@ struct dg_backend {
      * `rounds` is 0, measure() measures only the arithmetic peak. */
     dg_err (*time_plan)(dg_backend *, struct dg_plan *, double *ms);
     dg_err (*time_op)(dg_backend *, const dg_op *, int n, double *ms);
+    /* Captures `runs` runs of the plan's first `launches` launches as a graph. Runs the graph 1 + n times, and sets *ms
+     * to the time per run of the plan in the last n graphs. NULL if the backend has no graphs. */
+    dg_err (*time_graph)(dg_backend *, struct dg_plan *, int launches, int runs, int n, double *ms);
     dg_err (*measure)(dg_backend *, struct dg_machine *, int rounds);
     void (*close)(dg_backend *);
 };

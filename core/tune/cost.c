@@ -49,11 +49,6 @@ const char *dg_limit_name(dg_limit l)
 /* Data-centre GPUs have one fp64 lane per two fp32 lanes. Other GPUs have two fp64 lanes per multiprocessor. */
 static bool has_fp64(const dg_machine *m) { return m->arch == 80 || m->arch == 90 || m->arch == 100; }
 
-static double ghz(const dg_machine *m)
-{
-    return m->costs.ghz > 0 ? m->costs.ghz : m->all / (2.0 * m->units * dg_arch_lanes(m->arch));
-}
-
 static int resident(const dg_counted *c, const dg_machine *m)
 {
     const int threads = dg_arch_threads(m->arch);
@@ -67,7 +62,7 @@ typedef struct {
 
 static times times_of(const double *sum, double longest, double share, double bytes, const dg_machine *m)
 {
-    const double us = 1e-3 / ghz(m), narrow = 128.0 / dg_arch_lanes(m->arch), rare = has_fp64(m) ? 1 : 32;
+    const double us = 1e-3 / dg_machine_ghz(m), narrow = 128.0 / dg_arch_lanes(m->arch), rare = has_fp64(m) ? 1 : 32;
     const double wide[] = {sum[DG_COUNT_alu], sum[DG_COUNT_fma] * narrow, sum[DG_COUNT_xu], sum[DG_COUNT_f64] * rare};
     times t = {.issue = sum[DG_COUNT_instructions] / 4 * share * us,
                .l1 = sum[DG_COUNT_l1] * share * us,
@@ -137,7 +132,8 @@ static double longest_of(const dg_cost_part *p, const dg_counted *c)
 /* Returns the time in us of a weight gradient's block, if the block's warps have their schedulers for themselves. */
 static double alone_us(const dg_counted *c, double instructions, const dg_machine *m)
 {
-    return m->costs.wave_us + m->costs.update * instructions / 4 / issued(c->threads / 128.0, m) / ghz(m) * 1e-3;
+    return m->costs.wave_us +
+           m->costs.update * instructions / 4 / issued(c->threads / 128.0, m) / dg_machine_ghz(m) * 1e-3;
 }
 
 /* Returns the time in us in which all blocks of a fused update run. */
@@ -178,11 +174,12 @@ bool dg_cost_of(const dg_cost_part *part, int parts, double bytes, const dg_mach
     const double ipc = issued(fmin(together, placed) * c->threads / 128, m);
     int which;
     out->waves = ceil(placed / together);
+    out->instructions = fmax(out->waves * sum[DG_COUNT_instructions] / out->blocks, longest) * 32 / c->threads;
     out->bound_us = largest(all, DG_LIMITS, &which);
     out->limit = (dg_limit)which;
     double warps = out->waves * m->costs.wave_us + more * t.issue / ipc;
     if (is_update(part)) warps = update_us(part, parts, m);
-    if (part->joined > 0) warps += out->waves * part->joined / m->costs.join / ghz(m) * 1e-3;
+    if (part->joined > 0) warps += out->waves * part->joined / m->costs.join / dg_machine_ghz(m) * 1e-3;
     out->arithmetic_us = fmax(warps, more * fmax(t.l1 / m->costs.l1, fmax(t.pipe, t.tensor / m->costs.tensor)));
     out->memory_us = fmax(t.l2 / m->costs.l2, t.memory);
     out->us = out->launch_us + fmax(out->arithmetic_us, out->memory_us);

@@ -75,6 +75,7 @@ typedef struct {
     double bound_us, us; /* us: estimated time, including the launch's cost */
     double launch_us, arithmetic_us, memory_us;
     double blocks, waves;
+    double instructions; /* instructions that a warp slot executes in the launch, one block after another */
     dg_limit limit;
     bool near; /* a kind of block has no counts, so counts of a similar kind were used */
 } dg_cost;

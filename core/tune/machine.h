@@ -50,6 +50,12 @@ static inline int dg_arch_threads(int arch)
     return arch == 75 ? 1024 : arch == 80 || arch == 90 || arch == 100 ? 2048 : 1536;
 }
 
+/* Returns the clock rate of a GPU in GHz. */
+static inline double dg_machine_ghz(const dg_machine *m)
+{
+    return m->costs.ghz > 0 ? m->costs.ghz : m->all / (2.0 * m->units * dg_arch_lanes(m->arch));
+}
+
 /* Returns the costs that dg_machine_measure does not measure, for a clock rate of `ghz`. */
 dg_machine_costs dg_machine_costs_of(int arch, double ghz);
 

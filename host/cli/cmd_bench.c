@@ -199,6 +199,32 @@ static void print_launches(const dg_bench_model *r)
     print_launch("all launches", "", 0, "", bound, us, DG_FROM_COUNTS);
 }
 
+static void print_graph_row(const char *name, double blocks, double us, double model, double instructions, double ghz)
+{
+    printf("%-24s", name);
+    if (blocks > 0) printf(" %7.0f", blocks);
+    else printf(" %7s", "-");
+    printf(" %11.2f %9.2f %6.2f", us, model, model > 0 ? us / model : 0);
+    if (instructions > 0) printf(" %13.0f %12.1f", instructions, us * ghz * 1e3 / instructions);
+    printf("\n");
+}
+
+static void print_graphs(const dg_machine *m, const dg_bench_model *r)
+{
+    double model = 0;
+    printf("\nlaunches in CUDA graphs, as differences of graphs that end after each launch; clocks at %.3f GHz\n",
+           dg_machine_ghz(m));
+    printf("%-24s %7s %11s %9s %6s %13s %12s\n", "launch", "blocks", "measured us", "model us", "ratio", "instr/warp",
+           "clocks/instr");
+    for (int i = 0; i < r->launches; i++) {
+        const dg_launch_sum s = dg_bench_sum(r, &r->launch[i]);
+        model += s.us;
+        print_graph_row(r->op[r->launch[i].op].name, s.blocks, r->launch[i].graph_us, s.us, s.instructions,
+                        dg_machine_ghz(m));
+    }
+    print_graph_row("step", 0, r->graph_us, model, 0, 0);
+}
+
 static void print_profile(const dg_machine *m, const dg_bench_model *r)
 {
     double sum = 0;
@@ -221,6 +247,7 @@ static void print_profile(const dg_machine *m, const dg_bench_model *r)
     print_op("all ops", "", "", sum, sum, r->flops, r->bytes, m, "", r->predicted_us);
     print_totals(r, sum);
     if (m->gpu) print_launches(r);
+    if (r->graph_us > 0) print_graphs(m, r);
 }
 
 static dg_err measure(const dg_options *o, dg_backend *b, dg_machine *machine, dg_bench_model *result, int *done)
@@ -283,12 +310,19 @@ static dg_err profile(const dg_options *o, const dg_model *model)
                        why, dg_program());
     }
     if (e) return e;
+    if (o->in_graph && !b->time_graph) {
+        e = dg_fail(DG_USAGE, DG_MSG("in-graph-device", "--in-graph: %s has no CUDA graphs; use --device cuda"),
+                    b->name);
+        b->close(b);
+        return e;
+    }
     dg_busy_start(&load);
     if (!o->quiet)
         fprintf(stderr, DG_MSG("note-measuring", "measuring the machine and %s, batch %d ...\n"), model->name,
                 o->batch);
     e = dg_machine_measure(&machine, b, o->repeats);
     if (!e) e = dg_bench_measure(&result, &machine, model, o->batch, o->repeats, b);
+    if (!e && o->in_graph) e = dg_bench_graphs(&result, model, o->repeats, b);
     machine.foreign = dg_busy_foreign(&load);
     if (!e) e = show(o, &machine, &result, b->name);
     dg_bench_free(&result);

@@ -25,6 +25,7 @@ typedef struct {
 
 typedef struct {
     int op;
+    double graph_us; /* measured in CUDA graphs by dg_bench_graphs() */
     dg_launch_cost cost;
 } dg_bench_launch;
 
@@ -36,14 +37,26 @@ typedef struct {
     double flops, bytes; /* per step; flops of convolutions include products with padding */
     double predicted_us; /* sum over all ops, ignoring concurrency */
     dg_timing step;
+    double graph_us; /* time of a step in a CUDA graph: the sum over the launches; 0: not measured */
     dg_bench_op *op;
-    dg_bench_launch *launch; /* in order of execution; NULL on a CPU */
+    dg_bench_launch *launch; /* in order of execution; without fused launches each op; NULL on a CPU */
     int launches;
 } dg_bench_model;
 
 /* Time training steps on random images, as whole steps and op by op. Measure the peak FLOP/s between the steps. Returns
  * DG_NUMBERS if a metric is not finite. */
 dg_err dg_bench_measure(dg_bench_model *r, dg_machine *m, const dg_model *model, int batch, int rounds, dg_backend *b);
+
+/* After dg_bench_measure(): times CUDA graphs of the first 1, 2, ... launches of a step, at most GRAPH_ROUNDS times.
+ * The time of a launch is the difference of two graphs, so the times of all launches add up to the time of a step. A
+ * difference is below 0 if a launch ends before one that is earlier in the plan. The backend must have time_graph. */
+dg_err dg_bench_graphs(dg_bench_model *r, const dg_model *model, int rounds, dg_backend *b);
+
+typedef struct {
+    double blocks, us;   /* of all kernels of the launch; us: predicted */
+    double instructions; /* instructions that a warp slot executes; 0: the launch has no counts */
+} dg_launch_sum;
+dg_launch_sum dg_bench_sum(const dg_bench_model *r, const dg_bench_launch *l);
 
 dg_err dg_bench_predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p, const char *model, int batch);
 void dg_bench_free(dg_bench_model *r);

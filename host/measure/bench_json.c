@@ -63,10 +63,25 @@ static void add_launch(cJSON *list, const dg_bench_model *r, const dg_bench_laun
     }
 }
 
+static void add_graph(cJSON *list, const dg_machine *m, const dg_bench_model *r, const dg_bench_launch *l)
+{
+    const dg_launch_sum s = dg_bench_sum(r, l);
+    cJSON *row = cJSON_CreateObject();
+    text(row, "op", r->op[l->op].name);
+    add(row, "blocks", s.blocks);
+    add(row, "us", l->graph_us);
+    add(row, "predicted_us", s.us);
+    if (s.instructions > 0) {
+        add(row, "instructions_per_warp", s.instructions);
+        add(row, "clocks_per_instruction", l->graph_us * dg_machine_ghz(m) * 1e3 / s.instructions);
+    }
+    cJSON_AddItemToArray(list, row);
+}
+
 static void add_model(cJSON *list, const dg_machine *m, const dg_bench_model *r)
 {
     const double median = dg_timing_median(&r->step), rate = dg_gflops(r->flops, median);
-    cJSON *j = cJSON_CreateObject();
+    cJSON *j = cJSON_CreateObject(), *graphs;
     text(j, "model", r->model);
     add(j, "batch", r->batch);
     if (r->step.n) {
@@ -87,6 +102,11 @@ static void add_model(cJSON *list, const dg_machine *m, const dg_bench_model *r)
     for (int i = 0; i < r->ops; i++) add_op(ops, m, &r->op[i]);
     cJSON *launches = cJSON_AddArrayToObject(j, "launches");
     for (int i = 0; i < r->launches; i++) add_launch(launches, r, &r->launch[i]);
+    if (r->graph_us > 0) {
+        add(j, "in_graph_us", r->graph_us);
+        graphs = cJSON_AddArrayToObject(j, "in_graph");
+        for (int i = 0; i < r->launches; i++) add_graph(graphs, m, r, &r->launch[i]);
+    }
     cJSON_AddItemToArray(list, j);
 }
 

@@ -45,12 +45,13 @@ static dg_err describe(dg_bench_model *r, const dg_plan *p)
 
 static dg_err predict_launches(dg_bench_model *r, const dg_machine *m, const dg_plan *p)
 {
-    r->launch = calloc((size_t)p->launches + 1, sizeof *r->launch);
+    const int launches = dg_plan_pieces(p);
+    r->launch = calloc((size_t)launches + 1, sizeof *r->launch);
     if (!r->launch) return dg_fail(DG_DEVICE, "out of memory for the table of launches");
-    r->launches = p->launches;
-    for (int i = 0; i < r->launches; i++) {
-        r->launch[i].op = p->launch[i].main;
-        dg_predict_launch(p, &p->launch[i], m, &r->launch[i].cost);
+    r->launches = launches;
+    for (int i = 0; i < launches; i++) {
+        r->launch[i].op = p->launch ? p->launch[i].main : i;
+        if (p->launch) dg_predict_launch(p, &p->launch[i], m, &r->launch[i].cost);
     }
     return dg_plan_chain(p, &r->chain);
 }

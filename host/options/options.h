@@ -109,7 +109,7 @@ typedef struct {
     int walks, scale;
     char *gif;
     double tol;
-    bool json, force, synthesize, merge, largest, two_sample;
+    bool json, force, synthesize, merge, largest, two_sample, in_graph;
     int classes, size, channels, norm_d, repeats;
     double seconds, within; /* within: percent */
     char *onnx, *c;         /* export: the file, or "yes" for the file of --out; NULL or "no": not this format */

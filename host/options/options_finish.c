@@ -364,10 +364,14 @@ dg_err dg_options_finish(dg_options *o)
             return dg_fail(DG_USAGE, DG_MSG("gif-of-one-run", "--gif %s: more than one run (%d); give one"), o->gif,
                            o->operands);
         return DG_OK;
+    case DG_CMD_PROFILE:
+        if (o->in_graph && (o->predict || o->no_graph))
+            return dg_fail(DG_USAGE, DG_MSG("in-graph-with", "--in-graph: measures CUDA graphs; omit %s"),
+                           o->predict ? "--predict" : "--no-graph");
+        return DG_OK;
     case DG_CMD_PLAN:
     case DG_CMD_CHECK:
     case DG_CMD_BENCH:
-    case DG_CMD_PROFILE:
     case DG_CMD_INFO:
     case DG_CMD_CLASSIFY:
     case DG_CMD_DOCTOR:

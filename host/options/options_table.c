@@ -447,6 +447,10 @@ const dg_option dg_option_table[] = {
     {"predict", 0, "GPU", DG_OPT_TEXT, AT(predict), NO_RANGE, NULL, NULL, MEASURES, Q, ARGV,
      "GPU whose times are predicted, for example h200",
      "With --predict, dcgan measures nothing. --predict also accepts a100 and rtx4090."},
+    {"in-graph", 0, NULL, DG_OPT_FLAG, AT(in_graph), NO_RANGE, "no", NULL, MEASURES, Q, ARGV,
+     "also time each launch of a GPU within a CUDA graph",
+     "dcgan times CUDA graphs of the first 1, 2, ... launches of a step. The differences of these times are the costs "
+     "of the launches where they run in training, and add up to the time of the step."},
     {"arch", 0, "GPU", DG_OPT_TEXT, AT(arch), NO_RANGE, NULL, NULL, MEASURES, P, ARGV,
      "GPU to plan for, for example sm_90 or h200",
      "With --arch, dcgan plans for a GPU that this machine may not have."},

@@ -7,7 +7,7 @@
 typedef struct {
     gpu *c;
     dg_plan *p;
-    int pieces;
+    int pieces; /* number of captured ops or fused launches, from the first */
     dg_branched *at;
     cudaEvent_t *ended; /* event after each op or fused launch of the plan, or NULL if no branch waits for it */
     cudaEvent_t begun;
@@ -31,9 +31,9 @@ static cudaError_t want(cudaEvent_t *event)
 static dg_err prepare(recording *r)
 {
     gpu *c = r->c;
-    r->pieces = dg_plan_pieces(r->p);
-    r->at = (dg_branched *)calloc((size_t)r->pieces + 1, sizeof *r->at);
-    r->ended = (cudaEvent_t *)calloc((size_t)r->pieces + 1, sizeof *r->ended);
+    const size_t all = (size_t)dg_plan_pieces(r->p);
+    r->at = (dg_branched *)calloc(all + 1, sizeof *r->at);
+    r->ended = (cudaEvent_t *)calloc(all + 1, sizeof *r->ended);
     if (!r->at || !r->ended) return dg_fail(DG_DEVICE, "out of memory while capturing plan %s", r->p->name);
     const dg_err e = dg_plan_branch(r->p, r->at);
     if (e) return e;
@@ -111,11 +111,12 @@ static dg_err capture_into(recording *r, int runs, captured *made)
     return e || error == cudaSuccess ? e : dg_gpu_report(c, r->p->name, "capturing the plan", error);
 }
 
-static dg_err try_capture(gpu *c, dg_plan *p, int runs, captured *made)
+static dg_err try_capture(gpu *c, dg_plan *p, int pieces, int runs, captured *made)
 {
     recording r = {};
     r.c = c;
     r.p = p;
+    r.pieces = pieces;
     const dg_err e = capture_into(&r, runs, made);
     stop(&r);
     return e;
@@ -141,12 +142,13 @@ static bool without_overlap(gpu *c)
     return true;
 }
 
-static dg_err capture(gpu *c, dg_plan *p, int runs, captured **out)
+dg_err dg_gpu_capture(gpu *c, dg_plan *p, int pieces, int runs, captured **out)
 {
+    *out = nullptr;
     captured *made = (captured *)calloc(1, sizeof *made);
     if (!made) return dg_fail(DG_DEVICE, "out of memory while capturing plan %s", p->name);
-    dg_err e = try_capture(c, p, runs, made);
-    if (e && without_overlap(c)) e = try_capture(c, p, runs, made);
+    dg_err e = try_capture(c, p, pieces, runs, made);
+    if (e && without_overlap(c)) e = try_capture(c, p, pieces, runs, made);
     if (e) {
         free(made);
         return e;
@@ -171,11 +173,12 @@ dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out)
         p->captured = &loaded;
         return DG_OK;
     }
-    if (p->captured == &loaded && (e = capture(c, p, 1, out)) == DG_OK) p->captured = *out;
+    const int pieces = dg_plan_pieces(p);
+    if (p->captured == &loaded && (e = dg_gpu_capture(c, p, pieces, 1, out)) == DG_OK) p->captured = *out;
     captured *first = (captured *)p->captured, *g = first;
-    while (!e && 2 * g->runs <= n && 2 * g->runs <= MOST_RUNS && 2 * g->runs * dg_plan_pieces(p) <= MOST_PIECES &&
+    while (!e && 2 * g->runs <= n && 2 * g->runs <= MOST_RUNS && 2 * g->runs * pieces <= MOST_PIECES &&
            g->runs < first->done) {
-        if (!g->twice) e = capture(c, p, 2 * g->runs, &g->twice);
+        if (!g->twice) e = dg_gpu_capture(c, p, pieces, 2 * g->runs, &g->twice);
         if (!e) g = g->twice;
     }
     if (e) return e;
@@ -184,14 +187,17 @@ dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out)
     return DG_OK;
 }
 
+void dg_gpu_drop_graph(gpu *c)
+{
+    captured *const g = c->graphs;
+    c->graphs = g->next;
+    if (!c->broken) (void)cudaGraphExecDestroy(g->graph);
+    free(g);
+}
+
 void dg_gpu_graphs_close(gpu *c)
 {
-    while (c->graphs) {
-        captured *next = c->graphs->next;
-        if (!c->broken) (void)cudaGraphExecDestroy(c->graphs->graph);
-        free(c->graphs);
-        c->graphs = next;
-    }
+    while (c->graphs) dg_gpu_drop_graph(c);
     for (int k = 1; k < DG_BRANCHES && !c->broken; k++)
         if (c->branch[k]) (void)cudaStreamDestroy(c->branch[k]);
 }

@@ -74,6 +74,9 @@ dg_err dg_gpu_round(gpu *c, const dg_plan *p);
 /* Sets *out to the longest CUDA graph of at most n plan runs. Sets *out to NULL if the next run must run without a
  * graph. */
 dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out);
+/* Captures `runs` runs of the first `pieces` ops or launches of a plan as graph c->graphs. */
+dg_err dg_gpu_capture(gpu *c, dg_plan *p, int pieces, int runs, captured **out);
+void dg_gpu_drop_graph(gpu *c); /* frees the graph that was captured last */
 void dg_gpu_graphs_close(gpu *c);
 
 void dg_gpu_time_functions(dg_backend *b);

@@ -114,6 +114,32 @@ static dg_err cuda_time_op(dg_backend *b, const dg_op *op, int n, double *ms)
     return time_pieces(&t, n, ms);
 }
 
+static cudaError_t replay(gpu *c, const captured *g, int n, float *elapsed)
+{
+    const cudaStream_t stream = c->stream[DG_COMPUTE];
+    cudaError_t e = cudaGraphLaunch(g->graph, stream);
+    if (e == cudaSuccess) e = cudaEventRecord(c->from, stream);
+    for (int i = 0; i < n && e == cudaSuccess; i++) e = cudaGraphLaunch(g->graph, stream);
+    if (e == cudaSuccess) e = cudaEventRecord(c->to, stream);
+    if (e == cudaSuccess) e = cudaEventSynchronize(c->to);
+    return e == cudaSuccess ? cudaEventElapsedTime(elapsed, c->from, c->to) : e;
+}
+
+static dg_err cuda_time_graph(dg_backend *b, struct dg_plan *p, int launches, int runs, int n, double *ms)
+{
+    gpu *c = (gpu *)b;
+    ENTER(c);
+    captured *g;
+    float elapsed = 0;
+    dg_err e = dg_gpu_round(c, p);
+    if (!e) e = dg_gpu_capture(c, p, launches, runs, &g);
+    if (e) return e;
+    const cudaError_t error = replay(c, g, n, &elapsed);
+    dg_gpu_drop_graph(c);
+    *ms = (double)elapsed / n / runs;
+    return error == cudaSuccess ? DG_OK : dg_gpu_report(c, p->name, "timing a graph", error);
+}
+
 static dg_err cuda_measure(dg_backend *b, dg_machine *m, int rounds)
 {
     gpu *c = (gpu *)b;
@@ -127,5 +153,6 @@ void dg_gpu_time_functions(dg_backend *b)
 {
     b->time_plan = cuda_time_plan;
     b->time_op = cuda_time_op;
+    b->time_graph = cuda_time_graph;
     b->measure = cuda_measure;
 }

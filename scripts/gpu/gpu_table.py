@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The measurements of one scripts/gpu-check as tables: gpu_table.py FOLDER writes FOLDER/bench.md and ratios.json.
+"""The measurements of scripts/gpu-speed as tables: gpu_table.py FOLDER writes FOLDER/bench.md and ratios.json.
 
-Reads, as far as they are there: ours-W?-PRECISION-ROUND.json (`dcgan bench --json`), and torch-W?.json
+Reads, as far as they are there: ours-NAME-PRECISION-ROUND.json (`dcgan bench --json`), and torch-NAME-ROUND.json
 (tools/pytorch/bench_pytorch.py).
 """
 import glob
@@ -10,7 +10,7 @@ import os
 import re
 import sys
 
-TITLES = {'W1': 'W1: dcgan64-paper, batch 64', 'W2': 'W2: dcgan64, batch 128', 'W3': 'W3: dcgan128, batch 64'}
+OURS = re.compile(r'ours-(.+)-(bf16|fp16|fp32)-([a-z0-9-]+)\.json$')
 
 
 def read(path):
@@ -30,9 +30,9 @@ def our_rows(folder, name):
     """(precision, round, the model's part of the JSON), fastest precision first, rounds in order."""
     rows = []
     for path in glob.glob(os.path.join(folder, f'ours-{name}-*.json')):
-        found, data = re.search(r'-([a-z0-9]+)-(\d+)\.json$', path), read(path)
-        if found and data:
-            rows.append((found[1], int(found[2]), data['models'][0]))
+        found, data = OURS.search(path), read(path)
+        if found and found[1] == name and data:
+            rows.append((found[2], found[3], data['models'][0]))
     best = {p: min(m['median_ms'] for q, _, m in rows if q == p) for p, _, _ in rows}
     return sorted(rows, key=lambda r: (best[r[0]], r[0], r[1]))
 
@@ -48,7 +48,8 @@ def workload(folder, name):
     ours = our_rows(folder, name)
     if not ours:
         return None
-    torch = (read(os.path.join(folder, f'torch-{name}.json')) or {'rows': []})['rows']
+    files = sorted(glob.glob(os.path.join(folder, f'torch-{name}-[0-9].json')))
+    torch = [row for path in files for row in (read(path) or {'rows': []})['rows']]
     timed = [r for r in torch if 'failed' not in r]
     fastest = min(m['median_ms'] for _, _, m in ours)
     gflop, batch = ours[0][2]['gflop'], ours[0][2]['batch']
@@ -59,7 +60,7 @@ def workload(folder, name):
                      f'{gflop / median:.2f}', f'{median / fastest:.2f}'])
 
     for precision, number, m in ours:
-        add('dcgan', precision + (', again afterwards' if number > 1 else ''), m['median_ms'], m['best_ms'])
+        add('dcgan', f'{precision}, {number}', m['median_ms'], m['best_ms'])
     for r in sorted(timed, key=lambda r: r['median_ms']):
         add('PyTorch ' + r['torch'], r['mode'], r['median_ms'], r['best_ms'])
     failed = [r for r in torch if 'failed' in r]
@@ -75,7 +76,7 @@ def workload(folder, name):
                 ratios[p] = min(theirs) / min(m['median_ms'] for q, _, m in ours if q == p)
                 words.append(f'{p} against {p}: {ratios[p]:.2f} times.')
     head = f"{gflop:.2f} GFLOP per step, convolutions counted as direct. {' '.join(words)}"
-    return f'## {TITLES[name]}\n\n{head}\n\n{table(rows)}\n', ratios
+    return f"## {name}: {ours[0][2]['model']}, batch size {batch}\n\n{head}\n\n{table(rows)}\n", ratios
 
 
 def main():
@@ -83,7 +84,8 @@ def main():
         print(__doc__, file=sys.stderr)
         return 2
     folder = sys.argv[1]
-    parts = {name: workload(folder, name) for name in TITLES}
+    found = (OURS.search(path) for path in glob.glob(os.path.join(folder, 'ours-*.json')))
+    parts = {name: workload(folder, name) for name in sorted({f[1] for f in found if f})}
     texts = [p[0] for p in parts.values() if p]
     with open(os.path.join(folder, 'bench.md'), 'w') as file:
         file.write('\n'.join(texts))

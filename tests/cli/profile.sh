@@ -15,6 +15,16 @@ exits 0 profile dcgan32 --predict h200 --json
 prints '"published"' '"predicted"'
 refuses 2 'unknown-gpu H200' profile dcgan32 --predict abacus
 
+# without fused kernels, each op is a launch
+exits 0 profile dcgan32 --predict h200 --fuse none
+grep -q '^D.1.act.fwd .* by formula$' "$dir/.out"
+fact $? 'the table of launches should have each op:' "$dir/.out"
+
+# CUDA graphs are of a GPU, and are measured
+refuses 2 'in-graph-device --device cuda' profile dcgan32 --in-graph
+refuses 2 'in-graph-with --predict' profile dcgan32 --in-graph --predict h200
+refuses 2 'in-graph-with --no-graph' profile dcgan32 --in-graph --no-graph
+
 # its tuning rows are read and checked
 printf '[sm_90]\nnoise n=6400 : direct block=128\nnoise n=1 : unheard-of\n' > "$dir/a.tune"
 exits 0 profile dcgan32 --predict h200 --tuning "$dir/a.tune"

@@ -25,7 +25,7 @@ MODES = {'cpu': 'eager/channels_last/compile/compile,channels_last',
 
 
 def dcgan(o, *arguments):
-    return subprocess.run([o.program, *map(str, arguments)], check=True, capture_output=True, text=True).stdout
+    return subprocess.run([o.program, *map(str, arguments)], check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def text_of(o, model, folder):

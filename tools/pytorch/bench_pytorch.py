@@ -2,10 +2,11 @@
 """Time PyTorch's DCGAN training step (the stock example's loop and networks) in every mode that can be fast.
 
     tools/pytorch/bench_pytorch.py [--device cpu|cuda] [--size 64] [--width 32] [--batch 64] [--seconds 8] [--limit 0]
-                             [--budget 0] [--modes A/B] [--json FILE]
+                             [--budget 0] [--modes A/B] [--json FILE] [--classifier MODEL.cfg]
 
 One row per mode, each in its own process: median and best ms per step. width is ngf = ndf: width 32 with batch size 64
-is the workload W1, 64 with 128 is W2, size 128 with width 64 and batch size 64 is W3. A mode is a list of words:
+is the workload W1, 64 with 128 is W2, size 128 with width 64 and batch size 64 is W3. With --classifier, the step is
+that of the classifier in a model file, with its optimizer, on random images. A mode is a list of words:
 
     stock           the example as it is: contiguous, tf32 where PyTorch's defaults have it, losses read every step
     fp32            no tf32          tf32  everywhere          bf16  autocast
@@ -115,6 +116,35 @@ def make_step(torch, o, words):
     return step, params_d
 
 
+def make_classifier_step(torch, o, words):
+    """Like make_step for a classifier of dcgan, with random images and classes. Dropout masks are PyTorch's own, because
+    torch_model computes those of dcgan on the host."""
+    import torch_model
+    F, device = torch.nn.functional, torch.device(o.device)
+    torch_model.dropout_mask = lambda shape, p, *_: torch.rand(shape, device=device) >= p
+    with open(o.classifier) as file:
+        net = torch_model.Classifier(file.read())
+    layout = torch.channels_last if 'channels_last' in words else torch.contiguous_format
+    net = net.to(device, memory_format=layout)
+    images = torch.rand(o.batch, net.channels, net.size, net.size).to(device).contiguous(memory_format=layout)
+    classes = torch.randint(net.classes, (o.batch,), device=device)
+    optimizer = torch_model.optimizer(net)
+    for group in optimizer.param_groups if 'graph' in words else []:
+        group['capturable'] = 'capturable' in group
+    run = torch.compile(net) if 'compile' in words else net
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast(o.device, dtype=torch.bfloat16, enabled='bf16' in words):
+            logits = run(images)
+        loss = F.cross_entropy(logits.float(), classes)
+        loss.backward()
+        optimizer.step()
+        return [loss.item() if 'stock' in words else loss.detach()]
+
+    return step, list(net.parameters())
+
+
 def captured(torch, step):
     """The step as one graph. All warm-up is on a side stream, so that autograd ties nothing to the default stream. Also
     returns the tensors that only the step refers to (images, targets, G), because the graph reads them."""
@@ -165,7 +195,7 @@ def one_mode(o, mode):
     import torch
     words = mode.split(',')
     set_up(torch, o, words)
-    step, params_d = make_step(torch, o, words)
+    step, params_d = (make_classifier_step if o.classifier else make_step)(torch, o, words)
     if 'graph' in words:
         step = captured(torch, step)
     for _ in range(5):
@@ -173,10 +203,10 @@ def one_mode(o, mode):
     before = [p.detach().clone() for p in params_d]
     times, losses = time_by_events(torch, step, o.seconds) if o.device == 'cuda' else time_on_host(step, o.seconds)
     losses = [float(loss) for loss in losses]
-    if not all(0 < loss < 100 for loss in losses):
+    if not all(0 <= loss < 100 for loss in losses):
         raise RuntimeError(f'the losses are {losses}: this does not train, so its time means nothing')
     if any(torch.equal(a, b) for a, b in zip(before, params_d)):
-        raise RuntimeError('some weights of D did not change: this does not train, so its time means nothing')
+        raise RuntimeError('some weights did not change: this does not train, so its time means nothing')
     name = torch.cuda.get_device_name() if o.device == 'cuda' else 'cpu'
     return {'torch': torch.__version__, 'device': name, 'median_ms': statistics.median(times), 'best_ms': min(times),
             'steps': len(times)}
@@ -185,8 +215,9 @@ def one_mode(o, mode):
 def in_own_process(o, mode):
     """The row of this mode, with `failed` and the reason if it has no times."""
     command = [sys.executable, __file__, '--one', mode]
-    for name in ('device', 'size', 'width', 'batch', 'seconds'):
-        command += ['--' + name, str(getattr(o, name))]
+    for name in ('device', 'size', 'width', 'batch', 'seconds', 'classifier'):
+        if getattr(o, name) is not None:
+            command += ['--' + name, str(getattr(o, name))]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=o.limit or None)
     except subprocess.TimeoutExpired:
@@ -218,6 +249,7 @@ def main():
     p.add_argument('--budget', type=float, default=0, help='seconds after which no other mode is begun; 0: none')
     p.add_argument('--modes', help='a list, / between modes; default: all')
     p.add_argument('--json', help='write all rows to this file, again after each mode')
+    p.add_argument('--classifier', metavar='MODEL.cfg', help='a classifier of dcgan instead of the DCGAN')
     p.add_argument('--one', help=argparse.SUPPRESS)
     o = p.parse_args()
     if o.size < 16 or o.size & o.size - 1:

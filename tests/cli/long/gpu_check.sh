@@ -3,6 +3,7 @@
 # without it); then with stubs for the program, the compiler and the tools, to run every step as on a machine with a
 # GPU, and every failure.
 . "$(dirname "$0")/../kit"
+. "$(dirname "$0")/../gpu_kit"
 
 check() # check CODE OPTION...: run it into $dir/out; its table is the output
 {
@@ -52,9 +53,9 @@ case ${SIM_DCGAN:-} in
     *) DCGAN=$SIM_DCGAN DEVICE=cuda ;;
 esac
 export DCGAN DEVICE PYTHON="$dir/no-python"
-TESTS="$dir/good $dir/none" check 0 --simulate --skip w2,w3,model,tune
+TESTS="$dir/good $dir/none" check 0 --simulate --skip tune
 json
-for s in machine build kernels check replay repeat resume classifier train w1 profile long; do row $s ok; done
+for s in machine build kernels check replay repeat resume classifier train long; do row $s ok; done
 for s in tests memcheck drift batch; do row $s skipped; done
 about kernels '1 passed, 0 failed, 1 skipped'
 about repeat '1 checkpoint'
@@ -62,7 +63,7 @@ prints 'images: drawn by dcgan data --synthesize'
 logged repeat "--device $DEVICE"
 tail -n 1 "$dir/.out" | grep -qE '^[0-9]+ passed, 0 failed, [0-9]+ skipped$'
 fact $? 'the last line should be the count'
-for f in table.md bench/ours-W1-fp32-2.json bench/profile-W1-fp32.json; do holds "$dir/out/$f"; done
+holds "$dir/out/table.md"
 for f in train-epoch-0002.png train-report.html generated.png; do
     holds "$dir/out/images/$f"
 done
@@ -117,87 +118,13 @@ row repeat FAILED
 about repeat '2 checkpoints'
 row resume FAILED
 row train ok
-DEVICE=cuda:99 check 1 --simulate --only check,replay,repeat,resume,train,w1
-for s in check replay repeat resume train w1; do row $s FAILED; done
+DEVICE=cuda:99 check 1 --simulate --only check,replay,repeat,resume,train
+for s in check replay repeat resume train; do row $s FAILED; done
 json
 
-# As on a machine with a GPU, with stubs: $FAIL names the one that fails, $HANG the one that does not end.
-mkdir "$dir/bin" "$dir/shared"
-cat > "$dir/bin/nvidia-smi" << 'END'
-#!/bin/sh
-case "$*" in *query*) echo 'Pretended GPU "X", 1.2, 3 MiB, 9.0, 4 MHz' ;; *) echo a table ;; esac
-END
-cat > "$dir/bin/nvcc" << 'END'
-#!/bin/sh
-echo 'Cuda compilation tools, release 99.1, V99.1.2'
-END
-cat > "$dir/bin/make" << 'END'
-#!/bin/sh
-echo "make $*"
-[ "$FAIL" != make ] || { echo 'it does not compile'; exit 2; }
-mkdir -p "$GPU_BUILD/gpu"
-cp "$PRETENDED/bin/pretend" "$GPU_BUILD/dcgan"
-case "$*" in *gpu-tests*) ;; *) exit 0 ;; esac
-for t in test_a cuda_b test_sim_c test_a.o; do cp "$PRETENDED/bin/kernel-test" "$GPU_BUILD/gpu/$t"; done
-END
-cat > "$dir/bin/kernel-test" << 'END'
-#!/bin/sh
-echo "small: $DG_TEST_SMALL"
-[ "$FAIL" != "${0##*/}" ]
-END
-cat > "$dir/bin/compute-sanitizer" << 'END'
-#!/bin/sh
-[ "$FAIL" != "$2" ] || exit 99
-case "$*" in "--tool "*" --error-exitcode 99 --report-api-errors no "*) shift 6; exec "$@" ;; esac
-exit 1
-END
-cat > "$dir/bin/python3" << 'END'
-#!/bin/sh
-case $2 in "import $FAIL") exit 1 ;; esac
-[ "$1" != -c ] || exit 0
-echo "python $*"
-[ "$FAIL" != "${1##*/}" ] || exit 1
-while [ $# -gt 0 ]; do
-    case $1 in --json) echo '{}' > "$2" ;; --log) echo log > "$2" ;; --out) echo '| drift |' > "$2" ;; esac
-    shift
-done
-END
-cat > "$dir/bin/pretend" << 'END'
-#!/bin/sh
-[ "$FAIL" != "$1" ] || [ "$2" = --help ] || { echo 'it failed'; exit 5; }
-[ "$HANG" != "$1" ] || exec sleep 100
-out=
-for word in "$@"; do
-    case $before in
-        --out) out=$word ;;
-        --precision) case $word in fp16) exit 2 ;; esac ;;
-    esac
-    before=$word
-done
-case "$*" in
-    'data --synthesize'*) mkdir "$3" ;;
-    bench*) printf '{"models": [{\n"median_ms": 0.12345678,\n"ops": [{"median_ms": 9}]}]}\n' ;;
-    --version) echo 'dcgan 0.0 (pretended)' ;;
-    generate*) mkdir "$out"; echo image > "$out/grid.png" ;;
-    tune*) echo tuned > "$out" ;;
-    --resume*) [ "$FAIL" != resumed ] || echo other > "$out/checkpoint.safetensors" ;;
-    --data*)
-        mkdir -p "$out"
-        printf 'epoch,step,seconds\n1,46,1.5\n20,920,20.5\n300,13800,300\n' > "$out/log.csv"
-        for p in report.html epoch-0005.png epoch-0020.png epoch-0300.png; do echo image > "$out/$p"; done
-        echo weights > "$out/checkpoint.safetensors"
-        [ "$FAIL" != repeat ] || echo "$out" > "$out/checkpoint.safetensors"
-        case $out in */killed) exec sleep 100 ;; esac
-        ;;
-esac
-exit 0
-END
-chmod +x "$dir"/bin/*
-export PATH="$dir/bin:$PATH" GPU_BUILD="$dir/build" PRETENDED="$dir" DCGAN_SHARED="$dir/shared" PYTHON=python3
-export FAIL='' HANG=''
-unset DCGAN DEVICE REAL
-every='machine build tests kernels check replay repeat resume classifier train w1 w2 w3 memcheck racecheck'
-every="$every initcheck synccheck drift profile model long tune batch"
+pretend_gpu
+every='machine build tests kernels check replay repeat resume classifier train memcheck racecheck'
+every="$every initcheck synccheck drift long tune batch"
 
 check 0
 for s in $every; do row "$s" ok; done
@@ -210,14 +137,11 @@ about memcheck '3 passed, 0 failed, 0 skipped'
 about tune 'W1 bf16 0.1235 ms'
 about repeat '10 runs of 300 steps'
 about resume 'kill -9'
-about w1 'bf16 0.1235 ms'
 logged build 'CUDA_ARCH=native'
 logged kernels 'small: '
 about long 'in bf16'
 logged memcheck 'small: 1'
 logged drift '--precision bf16'
-logged w2 'bench_pytorch.py --width 64 --size 64 --batch 128'
-logged w3 'bench_pytorch.py --width 64 --size 128 --batch 64'
 prints '| drift |'
 holds "$dir/out/images/long-epoch-0300.png"
 check 0 --quick --only repeat,kernels --skip kernels
@@ -240,8 +164,8 @@ about resume 'resumed: differs'
 fails check memcheck
 about memcheck '2 passed, 1 failed, 0 skipped'
 about memcheck 'dcgan check failed'
-for both in make:build make:tests test_a:kernels check:check replay:replay generate:train bench:w1 racecheck:racecheck \
-    bench_pytorch.py:w2 drift.py:drift profile:profile tune:tune batch:batch; do
+for both in make:build make:tests test_a:kernels check:check replay:replay generate:train racecheck:racecheck \
+    drift.py:drift tune:tune batch:batch; do
     fails ${both%:*} ${both#*:}
 done
 HANG=replay check 1 --only replay,repeat --limit 6
@@ -251,8 +175,7 @@ row repeat ok
 json
 
 # missing tools are named, and are not failures
-FAIL=torch check 0 --only w1,drift
-about w1 'has no torch'
+FAIL=torch check 0 --only drift
 row drift skipped
 rm "$dir/bin/compute-sanitizer"
 check 0 --only memcheck

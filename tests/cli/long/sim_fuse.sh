@@ -59,6 +59,13 @@ for column in 4 10; do close $column 0.005 penalised; done
 fact $? 'fused sums should be rounded differently, or --fuse does nothing'
 config "$dir/all-none/run" 'fuse = none'
 
+# times of launches in graphs: a row per fused launch, which add up to the step
+sim forward 0 profile "$root/tests/tiny.cfg" --batch 3 --precision bf16 --in-graph --repeats 1 -q
+awk '/^launches in CUDA graphs/ { table = 1 } !table { next } $1 == "step" { step = $3 }
+    $4 + 0 > 0 && step == "" { n++; sum += $3 }
+    END { exit !(n > 20 && sum - step < 0.01 * n && step - sum < 0.01 * n) }' "$dir/.out"
+fact $? 'the launches should add up to the step' "$dir/.out"
+
 # an error names the launch
 sim 'fault=D.2.conv.dx:2:700' 5 --data "$dir/cats" --model "$dir/wide.cfg" --batch 4 -q --no-curves --no-graph \
     --precision bf16 --out "$dir/bad/run"

@@ -97,6 +97,7 @@ static void check_by_hand(void)
     DG_NEAR(c.bound_us, one * 100 / 4 * 1e-3, 1e-3 * c.bound_us);
     DG_CHECK(c.limit == DG_LIMIT_ISSUE && c.blocks == 1000);
     DG_CHECK(c.waves == 25); /* 100 blocks per multiprocessor, 4 at once: 8 warps per scheduler */
+    DG_NEAR(c.instructions, 25 * one * 32 / row->threads, 1e-6 * c.instructions);
     DG_NEAR(c.us, 2 + 25 * 3 + c.bound_us, 1e-6 * c.us);
     DG_NEAR(cost_of(row->kind, 1001, 3, &m).bound_us, one * 101 / 4 * 1e-3, 1e-3 * c.bound_us);
     const double longest = row->longest[0] + 300 * row->longest[1];
@@ -104,6 +105,7 @@ static void check_by_hand(void)
     snprintf(tail.kind, sizeof tail.kind, "%s", row->kind);
     DG_CHECK(dg_cost_of(&tail, 1, 0, &m, &c) && c.limit == DG_LIMIT_BLOCK);
     DG_NEAR(c.bound_us, longest / 4 * 1e-3, 1e-6 * longest);
+    DG_NEAR(c.instructions, longest * 32 / row->threads, 1e-6 * longest);
     dg_cost_part part = {.blocks = 10, .steps = 4, .most = 4};
     char first[3][40];
     DG_CHECK(sscanf(row->kind, "%39s %39s %39s", first[0], first[1], first[2]) == 3);
