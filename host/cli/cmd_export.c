@@ -267,7 +267,7 @@ static void say_use(const dg_options *o, const dg_weight_error *error)
     if (dg_to_stdout(o->out)) return;
     if (o->c) {
         dg_shell_path(name, sizeof name, o->out);
-        dg_say("compile: cc -O3 -march=native %s -lm -o generator && ./generator 7 > seed-7.ppm", name);
+        dg_say("compile: cc -O2 %s -lm -o generator && ./generator 7 > seed-7.ppm", name);
         return;
     }
     dg_python_quote(name, sizeof name, o->out);

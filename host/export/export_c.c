@@ -38,7 +38,7 @@ static void put_head(FILE *to, const dg_exported *x)
     fputs(".\n * ", to);
     put_comment(to, x->g->origin);
     fputs("\n *\n"
-          " * As a program:  cc -O3 -march=native FILE.c -lm -o generator && ./generator 7 > seed-7.ppm\n"
+          " * As a program:  cc -O2 FILE.c -lm -o generator && ./generator 7 > seed-7.ppm\n"
           " * In a program:  compile with -DDCGAN_NO_MAIN and copy the five declarations below. */\n",
           to);
 }
