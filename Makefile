@@ -171,7 +171,7 @@ $(COUNTS:.o=.c): core/tune/counts.csv scripts/build/embed-counts
 	$(call embed,counts)
 $(BUILD)/page.c: $(wildcard host/report/page.*) scripts/build/embed-text
 	$(call embed,text)
-$(BUILD)/runtime.c: $(wildcard host/export/*.in) scripts/build/embed-text
+$(BUILD)/runtime.c: $(wildcard $(addprefix host/export/*.,css in js)) scripts/build/embed-text
 	$(call embed,text)
 $(COUNTS): core/tune/cost.h
 $(BUILD)/models.o $(BUILD)/tuning.o $(BUILD)/page.o $(BUILD)/runtime.o $(COUNTS): %.o: %.c $(BUILD)/flags

@@ -265,6 +265,10 @@ static void say_use(const dg_options *o, const dg_weight_error *error)
         dg_say("samples differ by %.2g grey levels on average and by %.0f at most, measured on %d samples", error->mean,
                error->most, error->samples);
     if (dg_to_stdout(o->out)) return;
+    if (o->html) {
+        dg_say("open it in a browser; it needs no network");
+        return;
+    }
     if (o->c) {
         dg_shell_path(name, sizeof name, o->out);
         dg_say("compile: cc -O2 %s -lm -o generator && ./generator 7 > seed-7.ppm", name);
@@ -279,10 +283,12 @@ static void say_use(const dg_options *o, const dg_weight_error *error)
 static dg_err export_generator(const dg_options *o, dg_weight_error *error)
 {
     dg_exported x = {0};
-    const dg_weight_type type = o->weights ? (dg_weight_type)(o->weights - 1) : DG_WEIGHTS_FP32;
-    dg_err e = dg_may_replace(o->out, DG_MADE_C);
+    const dg_weight_type type = o->weights ? (dg_weight_type)(o->weights - 1)
+                                : o->html  ? DG_WEIGHTS_FP16
+                                           : DG_WEIGHTS_FP32;
+    dg_err e = dg_may_replace(o->out, o->html ? DG_MADE_HTML : DG_MADE_C);
     if (!e) e = dg_exported_open(o->operand[0], o->threads, type, &x);
-    if (!e) e = dg_export_c(&x, o->out);
+    if (!e) e = o->html ? dg_export_html(&x, o->out) : dg_export_c(&x, o->out);
     *error = x.error;
     dg_exported_close(&x);
     return e;
@@ -291,7 +297,8 @@ static dg_err export_generator(const dg_options *o, dg_weight_error *error)
 int dg_cmd_export(const dg_options *o)
 {
     dg_weight_error error = {0};
-    const dg_err e = o->c ? export_generator(o, &error) : dg_export(o->operand[0], o->network, o->onnx != NULL, o->out);
+    const dg_err e = o->c || o->html ? export_generator(o, &error)
+                                     : dg_export(o->operand[0], o->network, o->onnx != NULL, o->out);
     if (!e && !o->quiet) say_use(o, &error);
     return (int)e;
 }

@@ -1,10 +1,11 @@
-/* Exports G as a C file that makes samples without dcgan. */
+/* Exports of G that make samples without dcgan: a C file, and an HTML page that runs in a browser. */
 #pragma once
 
 #include <stdio.h>
 #include "host/export/steps.h"
 
 typedef struct {
+    const char *checkpoint; /* path; not a copy */
     dg_generator *g;
     dg_steps *steps;
     dg_weight_type type;
@@ -20,3 +21,5 @@ void dg_exported_close(dg_exported *x);
 
 /* Write the generator as a C file that compiles as C99, C11 and C++ (generator.c.in). */
 dg_err dg_export_c(const dg_exported *x, const char *path);
+/* Write the generator as an HTML page for browsers (generator.js, browser.*). */
+dg_err dg_export_html(const dg_exported *x, const char *path);

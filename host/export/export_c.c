@@ -10,9 +10,8 @@
 
 extern const char *const dg_generator_c_in[]; /* generator.c.in (scripts/build/embed-text) */
 
-#define WORD(NAME) #NAME,
 #define X(NAME, ...) #NAME,
-static const char *const kinds[] = {DG_STEPS(WORD)}, *const types[] = {DG_WEIGHT_TYPES(WORD)},
+static const char *const kinds[] = {DG_STEPS(X)}, *const types[] = {DG_WEIGHT_TYPES(X)},
                          *const acts[DG_ACT_KINDS] = {DG_ACTS(X)};
 #undef X
 

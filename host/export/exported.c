@@ -4,7 +4,7 @@
 
 dg_err dg_exported_open(const char *checkpoint, int threads, dg_weight_type type, dg_exported *out)
 {
-    *out = (dg_exported){.type = type};
+    *out = (dg_exported){.checkpoint = checkpoint, .type = type};
     const dg_device cpu = {.device = "cpu", .threads = threads};
     dg_err e = dg_generator_open(&cpu, checkpoint, &out->g);
     if (!e) e = dg_steps_read(out->g, &out->steps);

@@ -31,7 +31,8 @@ static dg_err kind_of(const dg_layer *l, dg_step *s)
     size_t i = 0;
     while (i < n && kinds[i].layer != l->kind) i++;
     if (i == n)
-        return dg_fail(DG_FAILED, "layer %s: op = %s has no kind in an exported C file", l->name, l->kind->name);
+        return dg_fail(DG_FAILED, "layer %s: op = %s has no kind in an exported page or C file", l->name,
+                       l->kind->name);
     s->kind = kinds[i].step;
     if (s->kind == DG_STEP_DOUBLE && l->out.H < l->in.H) s->kind = DG_STEP_HALVE;
     const bool windows = s->kind < DG_STEP_DOUBLE;

@@ -3,12 +3,19 @@
 
 #include "host/infer/generator.h"
 
-/* The kinds have the names and the order of generator.c.in. DOUBLE and HALVE resample. COPY only adds another step and
- * applies the activation. */
-#define DG_STEPS(X) X(CONV) X(CONV_TRANSPOSE) X(MAX_POOL) X(MEAN_POOL) X(DOUBLE) X(HALVE) X(COPY)
+/* X(NAME, word): the kinds have the names and the order of generator.c.in, and the words of generator.js. DOUBLE and
+ * HALVE resample. COPY only adds another step and applies the activation. */
+#define DG_STEPS(X)                     \
+    X(CONV, "conv")                     \
+    X(CONV_TRANSPOSE, "conv_transpose") \
+    X(MAX_POOL, "max_pool")             \
+    X(MEAN_POOL, "mean_pool")           \
+    X(DOUBLE, "double")                 \
+    X(HALVE, "halve")                   \
+    X(COPY, "copy")
 
 typedef enum {
-#define X(NAME) DG_STEP_##NAME,
+#define X(NAME, word) DG_STEP_##NAME,
     DG_STEPS(X)
 #undef X
 } dg_step_kind;
@@ -32,9 +39,9 @@ void dg_steps_free(dg_steps *s);
 /* Returns the number of weights per output channel. */
 size_t dg_step_products(const dg_step *s);
 
-#define DG_WEIGHT_TYPES(X) X(FP32) X(FP16) X(INT8)
+#define DG_WEIGHT_TYPES(X) X(FP32, "fp32") X(FP16, "fp16") X(INT8, "int8")
 typedef enum {
-#define X(NAME) DG_WEIGHTS_##NAME,
+#define X(NAME, word) DG_WEIGHTS_##NAME,
     DG_WEIGHT_TYPES(X)
 #undef X
 } dg_weight_type;

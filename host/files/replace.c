@@ -91,6 +91,10 @@ static const struct {
     {DG_MADE_TUNING, "a tuning file", NULL, "; dcgan tune", NULL},
     {DG_MADE_CACHE, "an image cache", NULL, "dcgan-cache-", NULL},
     {DG_MADE_ONNX, "an ONNX file", NULL, "\010\007\022\005dcgan", NULL},
+    {DG_MADE_HTML, "a generator in HTML", NULL,
+     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"dcgan-generator\" "
+     "content=\"dcgan ",
+     NULL},
     {DG_MADE_C, "a generator in C", NULL, "/* A generator, written by dcgan ", NULL},
     {DG_MADE_GENERATOR, "an exported generator", NULL, NULL, DG_GENERATOR_FORMAT},
     {DG_MADE_CLASSIFIER, "an exported classifier", NULL, NULL, DG_CLASSIFIER_FORMAT},

@@ -26,6 +26,7 @@ typedef enum {
     DG_MADE_CACHE,
     DG_MADE_ONNX,
     DG_MADE_C,
+    DG_MADE_HTML,
     DG_MADE_GENERATOR,
     DG_MADE_CLASSIFIER,
     DG_MADE_NETWORK,

@@ -112,7 +112,7 @@ typedef struct {
     bool json, force, synthesize, merge, largest, two_sample, in_graph;
     int classes, size, channels, norm_d, repeats;
     double seconds, within; /* within: percent */
-    char *onnx, *c;         /* export: the file, or "yes" for the file of --out; NULL or "no": not this format */
+    char *onnx, *c, *html;  /* export: the file, or "yes" for the file of --out; NULL or "no": not this format */
     int weights;            /* export: 0 = auto, else 1 + a dg_weight_type (host/export/steps.h) */
     char *predict, *arch, *write_z, *network, *sweep, *sheet, *write, *classifier, *inception, *moments;
     int inception_resize, inception_count;

@@ -287,7 +287,7 @@ static dg_err finish_export(dg_options *o)
     struct {
         const char *name;
         char **file;
-    } format[] = {{"onnx", &o->onnx}, {"c", &o->c}};
+    } format[] = {{"onnx", &o->onnx}, {"html", &o->html}, {"c", &o->c}};
     const char *chosen = NULL;
     for (size_t i = 0; i < sizeof format / sizeof *format; i++) {
         char **const file = format[i].file;
@@ -306,10 +306,12 @@ static dg_err finish_export(dg_options *o)
         const dg_err e = dg_path_set(&o->out, *file);
         if (e) return e;
     }
-    if (o->network && o->c && strcmp(o->network, "G") != 0)
+    const bool generator = o->html || o->c;
+    if (o->network && generator && strcmp(o->network, "G") != 0)
         return dg_fail(DG_USAGE, DG_MSG("only-generator", "--%s exports the generator; leave out --network %s"), chosen,
                        o->network);
-    if (o->weights && !o->c) return dg_fail(DG_USAGE, DG_MSG("weights-of-c", "--weights: only for files of --c"));
+    if (o->weights && !generator)
+        return dg_fail(DG_USAGE, DG_MSG("weights-of-generator", "--weights: only for files of --html and --c"));
     return check_out(o);
 }
 

@@ -303,10 +303,14 @@ const dg_option dg_option_table[] = {
     {"c", 0, "[FILE]", DG_OPT_TEXT, AT(c), NO_RANGE, NULL, NULL, OTHER, X, ARGV,
      "write the generator as a C file without dependencies: FILE, or that of --out",
      "The C file is a program that writes the sample of a seed, and compiles as C99, C11 and C++."},
+    {"html", 0, "[FILE]", DG_OPT_TEXT, AT(html), NO_RANGE, NULL, NULL, OTHER, X, ARGV,
+     "write the generator as an HTML page for browsers: FILE, or that of --out",
+     "The page works offline and on phones. It has samples, walks between two seeds, principal directions, classes "
+     "and PNG files."},
     {"weights", 0, "TYPE", DG_OPT_CHOICE, AT(weights), NO_RANGE, "auto", "auto|fp32|fp16|int8", OTHER, X, ARGV,
-     "type of the weights in a file of --c",
-     "auto is fp32. Files with fp16 and int8 weights have half and a quarter of the size. dcgan prints how much "
-     "samples differ from those of fp32 weights, in grey levels."},
+     "type of the weights, for --html and --c",
+     "auto is fp16 for --html and fp32 for --c. Files with fp16 and int8 weights have half and a quarter of the size. "
+     "dcgan prints how much samples differ from those of fp32 weights, in grey levels."},
     {"network", 0, "NAME", DG_OPT_TEXT, AT(network), NO_RANGE, NULL, NULL, OTHER, X, 0, "network to export: G or D",
      "By default, dcgan exports the generator of a GAN, or the classifier."},
     {"json", 0, NULL, DG_OPT_FLAG, AT(json), NO_RANGE, "no", NULL, OTHER, D | P | N | R | B | Q | F | K | E | O | Z, 0,
@@ -596,11 +600,12 @@ const dg_command_info dg_commands[DG_CMDS] = {
         "The command info accepts run directories, checkpoints, images, networks, caches, logs, model files and tuning "
         "files.",
         {"dcgan info samples/cats-dcgan64-paper", "dcgan info images/grid.png"}},
-    [DG_CMD_EXPORT] = {"export", "RUN|CHECKPOINT [OUT]", 1, 2, "export a network to PyTorch, ONNX or C",
+    [DG_CMD_EXPORT] = {"export", "RUN|CHECKPOINT [OUT]", 1, 2, "export a network to PyTorch, ONNX, C or a browser",
         "By default, the command export writes the generator of a GAN, or the classifier. The tensors in an exported "
         "safetensors file have PyTorch's names.",
         {"dcgan export samples/cats-dcgan64-paper --out generator.safetensors",
          "dcgan export samples/cats-dcgan64-paper --onnx generator.onnx",
+         "dcgan export samples/cats-dcgan64-paper --html cats.html :: a page that makes samples in a browser",
          "dcgan export samples/cats-dcgan64-paper --c cats.c :: a C program that makes samples",
          "dcgan export run/best.safetensors --out digits.safetensors"}},
     [DG_CMD_IMPORT] = {"import", "WEIGHTS [OUT]", 1, 2, "import weights of dcgan or PyTorch into a checkpoint",

@@ -43,6 +43,7 @@ COMMANDS = [
     Command('export', 'export run --out new'),
     Command('onnx', 'export run --onnx --out new'),
     Command('c', 'export run --c new'),
+    Command('html', 'export run --html new'),
     Command('import', 'import generator.safetensors --out new'),
     Command('data', 'data cats --model tiny.cfg --cache cached --sheet new --json'),
     Command('data cached', 'data cats --model tiny.cfg --cache cache --json', changes=('cache',)),

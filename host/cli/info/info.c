@@ -114,7 +114,7 @@ static dg_err info_text(const char *path, cJSON *to)
 
 static dg_err info_file(const char *path, cJSON *to)
 {
-    unsigned char begin[128] = {0};
+    unsigned char begin[256] = {0};
     struct stat s;
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0) return dg_fail(DG_IO, DG_MSG("info-cannot-open", "%s: cannot open: %s"), path, strerror(errno));
@@ -129,6 +129,7 @@ static dg_err info_file(const char *path, cJSON *to)
     if (!memcmp(begin, "\x89PNG\r\n\x1a\n", 8)) return info_png(path, to);
     if (!memcmp(begin, "dcgan-cache-", 12)) return info_cache(path, begin, (size_t)n, to);
     if (dg_onnx_ours(path)) return info_export(to, "network (ONNX)", "onnx");
+    if (dg_made_kind(begin, (size_t)n) == DG_MADE_HTML) return info_export(to, "generator (HTML page)", "html");
     if (dg_made_kind(begin, (size_t)n) == DG_MADE_C) return info_export(to, "generator (C source)", "c");
     if (begin[8] == '{' && begin[7] == 0) return dg_info_safetensors(path, to);
     if (!memcmp(begin, "{\"kind\":", 8) || !memcmp(begin, "epoch,step,", 11)) return dg_info_log(path, to);

@@ -33,6 +33,7 @@ static const char *const lines[] = {
     "export run --onnx --out out",
     "export net --onnx --out out",
     "export run --c out --weights fp16",
+    "export run --html out --weights int8",
     "import generator --out out",
     "info in/a/1.png",
     "info run/config.ini",

@@ -101,6 +101,9 @@ static void marks(void)
         {"batch,ms\n", DG_MADE_BY_OTHERS},
         {"\010\007\022\005dcgan\032", DG_MADE_ONNX},
         {"\010\007\022\005torch\032", DG_MADE_BY_OTHERS},
+        {"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"dcgan-generator\" "
+         "content=\"dcgan 1\">",
+         DG_MADE_HTML},
         {"/* A generator, written by dcgan 1.\n", DG_MADE_C},
         {"/* A generator, written by me */\n", DG_MADE_BY_OTHERS},
         {"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"generator\" "
