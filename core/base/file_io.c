@@ -25,6 +25,8 @@ static const dg_output_rule *output_rule;
 
 void dg_set_output_rule(const dg_output_rule *rule) { output_rule = rule; }
 
+int dg_output_descriptor(const char *path) { return output_rule ? output_rule->descriptor(path) : -1; }
+
 typedef struct {
     const char *path, *name;
     const char *real; /* path, or the target if path is a symbolic link */
@@ -338,7 +340,7 @@ dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_ch
     char *target = NULL;
     for (int i = 0; i < pieces; i++) w.bytes += piece[i].bytes;
     if (!dir && output_rule) {
-        const int fd = output_rule->descriptor(path);
+        const int fd = dg_output_descriptor(path);
         dg_err e = DG_OK;
         if (fd >= 0) return dg_stream_to(fd, path, piece, pieces);
         if (dg_stream_file(path, piece, pieces, &e)) return e;

@@ -30,6 +30,8 @@ typedef struct {
 /* Sets the rule for output files, before other threads write files. Without a rule (NULL, the default), every regular
  * file and link may be replaced. */
 void dg_set_output_rule(const dg_output_rule *rule);
+/* Returns the descriptor that the output rule has for the path, or -1. */
+int dg_output_descriptor(const char *path);
 
 /* An open directory for new files. `lock` is the descriptor of the directory's lock file `lock_name`, or -1. If the
  * lock file has been removed, writing a file fails, because another run may own the directory. */
@@ -106,8 +108,13 @@ ssize_t dg_read_at(int fd, void *to, size_t n, int64_t at);
 /* Writes the chunks to an open descriptor. Every error is DG_IO. A closed pipe is an error, and raises no SIGPIPE. */
 dg_err dg_stream_to(int fd, const char *path, const dg_chunk *piece, int pieces);
 
-/* Writes the chunks to a FIFO or character device, sets *e and returns true. A block device or a socket is an error.
- * Returns false for other paths. Opening a FIFO blocks until a reader opens it. */
+/* Opens a FIFO or character device for dg_stream_to. A block device or a socket is an error. *fd is -1 for other paths
+ * and after an error. Opening a FIFO blocks until a reader opens it. */
+dg_err dg_stream_open(const char *path, int *fd);
+/* Returns e, or the error of closing. */
+dg_err dg_stream_close(int fd, const char *path, dg_err e);
+
+/* Writes the chunks to what dg_stream_open opens, sets *e and returns true. Returns false for other paths. */
 bool dg_stream_file(const char *path, const dg_chunk *piece, int pieces, dg_err *e);
 
 /* Stores a malloc'd copy of a symbolic link's target, or NULL if path is not a link. Returns DG_IO if the target does

@@ -54,23 +54,36 @@ dg_err dg_stream_to(int fd, const char *path, const dg_chunk *piece, int pieces)
                  : DG_OK;
 }
 
-bool dg_stream_file(const char *path, const dg_chunk *piece, int pieces, dg_err *e)
+dg_err dg_stream_open(const char *path, int *fd)
 {
     struct stat s;
-    if (stat(path, &s) || S_ISREG(s.st_mode) || S_ISDIR(s.st_mode)) return false;
-    if (!S_ISFIFO(s.st_mode) && !S_ISCHR(s.st_mode)) {
-        *e = dg_fail(DG_IO, "%s: is a %s, not a file; choose another {out}", path,
-                     S_ISBLK(s.st_mode) ? "block device" : "socket");
-        return true;
-    }
+    *fd = -1;
+    if (stat(path, &s) || S_ISREG(s.st_mode) || S_ISDIR(s.st_mode)) return DG_OK;
+    if (!S_ISFIFO(s.st_mode) && !S_ISCHR(s.st_mode))
+        return dg_fail(DG_IO, "%s: is a %s, not a file; choose another {out}", path,
+                       S_ISBLK(s.st_mode) ? "block device" : "socket");
     const mode_t kind = s.st_mode & S_IFMT;
-    const int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &s)) *e = dg_fail(DG_IO, "%s: cannot open this file: %s", path, strerror(errno));
-    else if ((s.st_mode & S_IFMT) != kind) *e = dg_fail(DG_IO, "%s: changed while it was being opened", path);
-    else *e = dg_stream_to(fd, path, piece, pieces);
-    if (fd >= 0 && close(fd) && !*e && errno != EINTR)
-        *e = dg_fail(DG_IO, "%s: cannot close this file: %s", path, strerror(errno));
-    return true;
+    *fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    dg_err e = DG_OK;
+    if (*fd < 0 || fstat(*fd, &s)) e = dg_fail(DG_IO, "%s: cannot open this file: %s", path, strerror(errno));
+    else if ((s.st_mode & S_IFMT) != kind) e = dg_fail(DG_IO, "%s: changed while it was being opened", path);
+    if (e && *fd >= 0) close(*fd), *fd = -1;
+    return e;
+}
+
+dg_err dg_stream_close(int fd, const char *path, dg_err e)
+{
+    if (close(fd) && !e && errno != EINTR)
+        return dg_fail(DG_IO, "%s: cannot close this file: %s", path, strerror(errno));
+    return e;
+}
+
+bool dg_stream_file(const char *path, const dg_chunk *piece, int pieces, dg_err *e)
+{
+    int fd;
+    *e = dg_stream_open(path, &fd);
+    if (fd >= 0) *e = dg_stream_close(fd, path, dg_stream_to(fd, path, piece, pieces));
+    return fd >= 0 || *e;
 }
 
 dg_err dg_link_target(const char *path, char **target)

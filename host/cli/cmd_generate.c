@@ -1,4 +1,4 @@
-/* `dcgan generate`: writes a PNG per latent, and a grid. */
+/* `dcgan generate`: writes a PNG per latent, and a grid; or, with --raw, all images to a pipe. */
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -14,6 +14,7 @@
 #include "host/infer/generator.h"
 #include "host/files/made.h"
 #include "host/figure/images.h"
+#include "host/figure/video.h"
 #include "host/files/replace.h"
 #include "host/files/safetensors.h"
 #include "host/trainer/progress.h"
@@ -30,8 +31,11 @@ typedef struct {
     size_t image;
     int rows, cols; /* of the grid; 0: no grid */
     uint8_t *grid;
+    dg_video video; /* with --raw */
     dg_progress *progress;
 } job;
+
+enum { FRAME_MS = 1000 };
 
 static int latent_of(const job *j, int i) { return j->o->by_class ? i % j->latents.count : i; }
 
@@ -56,6 +60,21 @@ static void put_in_grid(const job *j, int i, const uint8_t *pixels)
     if (row < j->rows && col < j->cols) memcpy(j->grid + (size_t)(row * j->cols + col) * j->image, pixels, j->image);
 }
 
+static dg_err write_raw(job *j, int n, const uint8_t *pixels)
+{
+    const dg_model *m = &j->g->model;
+    const size_t values = (size_t)m->size * (size_t)m->size;
+    uint8_t *rgb = malloc(3 * values);
+    dg_err e = rgb ? DG_OK : dg_fail(DG_DEVICE, "out of memory");
+    for (int i = 0; i < n && !e; i++, pixels += j->image) {
+        for (size_t k = 0; k < 3 * values; k++)
+            rgb[k] = dg_opaque_value(pixels + k / 3 * (size_t)m->channels, m->channels, (int)(k % 3));
+        e = dg_video_put(&j->video, rgb, m->size, m->size);
+    }
+    free(rgb);
+    return e;
+}
+
 static dg_err write_chunk(const job *j, int first, int n, uint8_t *pixels)
 {
     const dg_model *m = &j->g->model;
@@ -71,7 +90,7 @@ static dg_err write_chunk(const job *j, int first, int n, uint8_t *pixels)
     return DG_OK;
 }
 
-static dg_err make_images(const job *j)
+static dg_err make_images(job *j)
 {
     const size_t inputs = (size_t)j->g->inputs;
     float *in = malloc((DG_GENERATOR_CHUNK + 1) * inputs * sizeof *in),
@@ -85,7 +104,7 @@ static dg_err make_images(const job *j)
             dg_generator_input(j->g, in + (size_t)i * inputs, z, class_of(j, first + i));
         }
         e = dg_generator_make(j->g, in, here, pixels, j->latents.what, j->latents.first + (uint64_t)first);
-        if (!e) e = write_chunk(j, first, here, pixels);
+        if (!e) e = j->o->raw ? write_raw(j, here, pixels) : write_chunk(j, first, here, pixels);
         dg_progress_count(j->progress, "generating images", first + here, j->count);
     }
     free(in);
@@ -114,7 +133,8 @@ static void report(const job *j)
     char first[PATH_SIZE], last[PATH_SIZE];
     name_image(j, 0, first);
     name_image(j, j->count - 1, last);
-    if (j->count > 1) dg_say("%s to %s, %s/grid.png", first, last + strlen(j->dir) + 1, j->dir);
+    if (j->o->raw) dg_raw_say(j->o, &j->video);
+    else if (j->count > 1) dg_say("%s to %s, %s/grid.png", first, last + strlen(j->dir) + 1, j->dir);
     else dg_say("%s", first);
     if (j->o->write_z) dg_say("%s", dg_output_name(j->o->write_z));
 }
@@ -187,8 +207,12 @@ int dg_cmd_generate(const dg_options *o)
     if (!e && o->write_z) e = dg_may_replace(o->write_z, DG_MADE_Z);
     if (!e) e = dg_latents_open(o, j.g, o->count, &j.latents);
     if (!e) e = choose_images(&j);
-    if (!e) e = choose_directory(&j);
-    if (!e) e = make_folders(&j);
+    if (!e && o->raw) {
+        j.rows = 0;
+        e = dg_video_open(&j.video, o->raw, (dg_video_format)o->raw_format, FRAME_MS);
+    }
+    if (!e && !o->raw) e = choose_directory(&j);
+    if (!e && !o->raw) e = make_folders(&j);
     if (!e) {
         j.image = (size_t)j.g->model.size * (size_t)j.g->model.size * (size_t)j.g->model.channels;
         j.grid = calloc((size_t)(j.rows * j.cols) + 1, j.image);
@@ -199,6 +223,7 @@ int dg_cmd_generate(const dg_options *o)
         e = make_images(&j);
         dg_progress_close(j.progress);
     }
+    e = dg_video_close(&j.video, e);
     if (!e && j.rows) e = make_grid(&j);
     if (!e && o->write_z) e = write_z(&j);
     if (!e) report(&j);

@@ -1,7 +1,7 @@
 /* `dcgan interpolate`: writes samples along great circles of latent space. The image strip.png has a row per pair of
  * consecutive latents. The animation walk.gif is a loop over all latents. With --walks, walk.gif is a grid of loops.
  * With --direction, a walk is a straight line along a principal direction, forward and back. With several classes, each
- * latent has a walk from class to class. */
+ * latent has a walk from class to class. With --raw, the frames of walk.gif are written to a pipe instead of files. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 #include "host/cli/sample_png.h"
 #include "host/infer/generator.h"
 #include "host/figure/images.h"
+#include "host/figure/video.h"
 #include "host/trainer/progress.h"
 
 enum { STRIP_COLUMNS = 17, FRAME_MS = 60, PATH_SIZE = 4400 };
@@ -141,6 +142,34 @@ static dg_err write_gif(const job *j)
     return e;
 }
 
+static dg_err write_files(const job *j)
+{
+    dg_err e = write_strip(j);
+    if (!e) e = write_gif(j);
+    if (!e) dg_say("%s/strip.png", j->dir);
+    if (!e) dg_say("%s/walk.gif", j->dir);
+    return e;
+}
+
+static dg_err write_video(const job *j)
+{
+    uint8_t *cells = malloc((size_t)j->walks * (size_t)j->g->model.size * (size_t)j->g->model.size * 3);
+    dg_video v = {0};
+    dg_err e = cells ? dg_video_open(&v, j->o->raw, (dg_video_format)j->o->raw_format, FRAME_MS)
+                     : dg_fail(DG_DEVICE, "out of memory");
+    for (int f = 0; f < j->stops * j->frames && !e; f++) {
+        dg_image im = {0};
+        e = make_frame(j, f, cells, &im);
+        if (!e) e = dg_enlarge(&im, dg_scale_of(j->o->scale, im.W, im.H));
+        if (!e) e = dg_video_put(&v, im.pixels, im.W, im.H);
+        dg_image_free(&im);
+    }
+    free(cells);
+    e = dg_video_close(&v, e);
+    if (!e) dg_raw_say(j->o, &v);
+    return e;
+}
+
 /* Choose the latents of all walks. */
 static dg_err choose_latents(job *j)
 {
@@ -198,6 +227,7 @@ static dg_err prepare(job *j)
     j->pixels = malloc(all * j->image);
     if (!j->in || !j->pixels) return dg_fail(DG_DEVICE, "out of memory");
     e = put_inputs(j);
+    if (j->o->raw) return e;
     if (!e) e = dg_results_directory(j->o, "interpolated", j->dir, sizeof j->dir);
     return e ? e : dg_outputs_check(j->dir, (const char *const[]){"strip.png", "walk.gif", NULL});
 }
@@ -213,10 +243,8 @@ int dg_cmd_interpolate(const dg_options *o)
         e = make_frames(&j);
         dg_progress_close(j.progress);
     }
-    if (!e) e = write_strip(&j);
-    if (!e) e = write_gif(&j);
-    if (!e) dg_say("%s/strip.png", j.dir);
-    if (!e) dg_say("%s/walk.gif", j.dir);
+    if (!e && o->raw) e = write_video(&j);
+    else if (!e) e = write_files(&j);
     dg_latents_close(&j.latents);
     dg_sample_classes_close(&j.classes);
     free(j.in);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/file_io.h"
+#include "core/base/plural.h"
 #include "host/files/replace.h"
 #include "host/options/option_table.h"
 #include "host/cli/commands.h"
@@ -187,6 +188,14 @@ dg_err dg_outputs_begin(const dg_options *o, bool closed)
     if (saved < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
         return dg_fail(DG_IO, "standard output: %s", strerror(errno));
     return DG_OK;
+}
+
+void dg_raw_say(const dg_options *o, const dg_video *v)
+{
+    char format[32];
+    dg_option_get(o, dg_option_find("raw-format"), format, sizeof format);
+    dg_say("%s: %ld image%s of %d x %d pixels, %s", dg_output_name(o->raw), v->frames, dg_s(v->frames), v->W, v->H,
+           format);
 }
 
 dg_err dg_outputs_check(const char *dir, const char *const *names)

@@ -107,7 +107,8 @@ typedef struct {
     int starts;
     int steps_between;
     int walks, scale;
-    char *gif;
+    char *gif, *raw;
+    int raw_format; /* a dg_video_format */
     double tol;
     bool json, force, synthesize, merge, largest, two_sample, in_graph;
     int classes, size, channels, norm_d, repeats;

@@ -135,10 +135,18 @@ static dg_err only_one(const dg_options *o, const char *const *names)
     return DG_OK;
 }
 
+static dg_err finish_raw(const dg_options *o)
+{
+    if (dg_option_given(o, "raw-format") && !o->raw)
+        return dg_fail(DG_USAGE, DG_MSG("raw-format-alone", "--raw-format: has no effect without --raw"));
+    return only_one(o, (const char *const[]){"raw", "out", NULL});
+}
+
 static dg_err finish_generate(dg_options *o)
 {
     dg_z_sum sum;
-    dg_err e = only_one(o, (const char *const[]){"read-z", "z", "seeds", NULL});
+    dg_err e = finish_raw(o);
+    if (!e) e = only_one(o, (const char *const[]){"read-z", "z", "seeds", NULL});
     if (!e) e = only_one(o, (const char *const[]){"read-z", "z", "count", NULL});
     if (!e && o->z) e = dg_context(dg_z_parse(o->z, &sum), "--z %s", o->z);
     if (e) return e;
@@ -160,7 +168,8 @@ static dg_err finish_generate(dg_options *o)
 
 static dg_err finish_interpolate(dg_options *o)
 {
-    const dg_err e = only_one(o, (const char *const[]){"read-z", "seeds", NULL});
+    dg_err e = finish_raw(o);
+    if (!e) e = only_one(o, (const char *const[]){"read-z", "seeds", NULL});
     if (e) return e;
     if (o->walks > 1 && (o->read_z || o->direction_first))
         return only_one(o, (const char *const[]){o->read_z ? "read-z" : "direction", "walks", NULL});

@@ -376,6 +376,13 @@ const dg_option dg_option_table[] = {
      "magnification of grid, strip or GIF; 0 = to about 800 pixels",
      "dcgan magnifies an image by repeating its pixels, without smoothing. The option --scale does not apply to single "
      "images and to the grids of a training run."},
+    {"raw", 0, "PIPE", DG_OPT_TEXT, AT(raw), NO_RANGE, NULL, NULL, SAMPLES, G | I, ARGV | OUTPUT,
+     "pipe for the images, instead of files; - = standard output",
+     "With --raw, dcgan writes the images of generate or the frames of walk.gif to a pipe and no files. The option "
+     "--raw-format sets the format."},
+    {"raw-format", 0, "NAME", DG_OPT_CHOICE, AT(raw_format), NO_RANGE, "y4m", "y4m|rgb", SAMPLES, G | I, ARGV,
+     "format of --raw",
+     "y4m: YUV4MPEG2 with a header, 4:4:4, BT.601, which ffmpeg reads. rgb: three bytes per pixel without a header."},
     {"gif", 0, "FILE", DG_OPT_TEXT, AT(gif), NO_RANGE, NULL, NULL, SAMPLES, W, ARGV | OUTPUT,
      "file for a GIF of the grids of a run",
      "The frames of the GIF show the grids from the first epoch to the newest."},
@@ -538,6 +545,7 @@ const dg_command_info dg_commands[DG_CMDS] = {
     [DG_CMD_INTERPOLATE] = {"interpolate", "RUN|CHECKPOINT", 1, 1, "interpolate between samples: a strip and a GIF",
         "The latent vectors between two seeds follow a great circle.",
         {"dcgan interpolate samples/cats-dcgan64-paper --seeds 1-5 --out walk/",
+         "dcgan interpolate samples/cats-dcgan64-paper --raw - | ffmpeg -v error -i - -y walk.mp4",
          "dcgan interpolate samples/cats-dcgan64-paper --direction 1-6 :: a strip per principal direction"}},
     [DG_CMD_FIND] = {"find", "RUN|CHECKPOINT IMAGES...", 2, 1000, "find the latent vectors of images",
         "The command find writes the latent vectors, the images that the generator makes from them, and a grid, and "

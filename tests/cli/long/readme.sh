@@ -93,6 +93,7 @@ awk '!seen[$0]++' lines | while read -r command; do
         '```' | '' | 'make'* | 'scripts/'* | 'apt-get '*) continue ;;
         'cc '* | './make_images '* | 'python3 samples/'*) [ -n "$installed" ] || continue ;;
         'docker '* | 'mpirun '* | 'srun '* | 'torchrun '*) continue ;; # ranks.sh and ranks_sim.sh start processes
+        *'| ffmpeg '*) command -v ffmpeg > /dev/null || continue ;;
         'dcgan batch' | 'dcgan classify' | 'dcgan plan'*' --device cuda') continue ;; # the first two are names only
         'dcgan import resnet50.safetensors '*) continue ;; # torch_resnet.py has such weights
         'dcgan '*inception*) continue ;; # fid.sh has such weights

@@ -25,6 +25,8 @@ static const char *const lines[] = {
     "generate run --count 3 --out out",
     "generate run --read-z z --write-z out/z --out out",
     "generate run --z 1+2 --out out",
+    "generate run --count 2 --raw /dev/null",
+    "interpolate run --frames 2 --raw /dev/null --raw-format rgb",
     "interpolate run --seeds 1-2 --frames 2 --out out",
     "interpolate run --direction 2 --frames 1 --out out",
     "find run in/a/3.png --starts 1 --steps 1 --fit pad --out out",
