@@ -63,12 +63,11 @@ static void put_in_grid(const job *j, int i, const uint8_t *pixels)
 static dg_err write_raw(job *j, int n, const uint8_t *pixels)
 {
     const dg_model *m = &j->g->model;
-    const size_t values = (size_t)m->size * (size_t)m->size;
-    uint8_t *rgb = malloc(3 * values);
+    const size_t size = (size_t)m->size * (size_t)m->size;
+    uint8_t *rgb = malloc(3 * size);
     dg_err e = rgb ? DG_OK : dg_fail(DG_DEVICE, "out of memory");
     for (int i = 0; i < n && !e; i++, pixels += j->image) {
-        for (size_t k = 0; k < 3 * values; k++)
-            rgb[k] = dg_opaque_value(pixels + k / 3 * (size_t)m->channels, m->channels, (int)(k % 3));
+        dg_to_rgb(pixels, size, m->channels, rgb);
         e = dg_video_put(&j->video, rgb, m->size, m->size);
     }
     free(rgb);

@@ -106,16 +106,13 @@ static dg_err make_frame(const job *j, int f, uint8_t *cells, dg_image *out)
 {
     const dg_model *m = &j->g->model;
     const int each = j->stops * j->frames, cols = (int)ceil(sqrt(j->walks)), rows = (j->walks + cols - 1) / cols;
-    for (int w = 0; w < j->walks; w++) {
-        const uint8_t *from = j->pixels + (size_t)(w * each + f) * j->image;
-        uint8_t *to = cells + (size_t)w * (size_t)m->size * (size_t)m->size * 3;
-        for (size_t i = 0; i < (size_t)m->size * (size_t)m->size; i++)
-            for (int k = 0; k < 3; k++) *to++ = dg_opaque_value(from + i * (size_t)m->channels, m->channels, k);
-    }
+    const size_t pixels = (size_t)m->size * (size_t)m->size;
+    for (int w = 0; w < j->walks; w++)
+        dg_to_rgb(j->pixels + (size_t)(w * each + f) * j->image, pixels, m->channels, cells + (size_t)w * pixels * 3);
     if (j->walks > 1) return dg_sheet(cells, j->walks, m->size, 3, rows, cols, out);
-    *out = (dg_image){m->size, m->size, 3, malloc((size_t)m->size * (size_t)m->size * 3)};
+    *out = (dg_image){m->size, m->size, 3, malloc(pixels * 3)};
     if (!out->pixels) return dg_fail(DG_DEVICE, "out of memory");
-    memcpy(out->pixels, cells, (size_t)m->size * (size_t)m->size * 3);
+    memcpy(out->pixels, cells, pixels * 3);
     return DG_OK;
 }
 

@@ -28,6 +28,12 @@ dg_err dg_sheet(const uint8_t *pixels, int n, int S, int C, int rows, int cols, 
     return DG_OK;
 }
 
+void dg_to_rgb(const uint8_t *pixels, size_t n, int channels, uint8_t *rgb)
+{
+    for (; n--; pixels += channels)
+        for (int k = 0; k < 3; k++) *rgb++ = dg_opaque_value(pixels, channels, k);
+}
+
 void dg_lay_over_white(dg_image *im)
 {
     if (im->C != 4) return;

@@ -15,6 +15,8 @@ static inline uint8_t dg_opaque_value(const uint8_t *pixel, int channels, int k)
     const unsigned a = pixel[3];
     return (uint8_t)((pixel[k] * a + 255 * (255 - a) + 127) / 255);
 }
+/* Convert n pixels with 1, 3 or 4 channels to RGB, composited over white. rgb must not overlap pixels. */
+void dg_to_rgb(const uint8_t *pixels, size_t n, int channels, uint8_t *rgb);
 /* Composite an RGBA image over white, which gives an RGB image. */
 void dg_lay_over_white(dg_image *im);
 
