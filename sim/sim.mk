@@ -7,7 +7,8 @@
 # tests/kernels/ops/test_X.c with tests/case_cuda.cu is cuda_X.
 #
 # `make check` runs the tests in one flavour and one mode, `make check-all` in all; `make sim-check` and `make sim-bugs`
-# are the two halves; FLAVOURS= selects flavours. Without a C++20 compiler for x86-64 they are skipped.
+# are the two halves; FLAVOURS= selects flavours and SIM_MODE= a mode (sim/sim.h). Without a C++20 compiler for x86-64
+# they are skipped.
 
 SIM          := $(BUILD)/sim
 SIM_ALL      := $(if $(SAN),asan,plain asan tsan)
@@ -91,14 +92,17 @@ $(SIM)/$(1)/dcgan: $(BUILD)/host/cli/main.o $(patsubst %.cu,$(SIM)/$(1)/%.o,$(fi
 endef
 $(foreach f,$(SIM_ALL),$(eval $(call sim_flavour,$(f))))
 
-# A test as a program for scripts/run-tests: all modes of the flavours in the environment.
-$(SIM_CHECKS:%=$(SIM)/check/%): $(SIM)/check/%: sim/sim.mk
+# A test as a program for scripts/run-tests: all modes of the flavours, or SIM_MODE.
+$(SIM_CHECKS:%=$(SIM)/check/%): $(SIM)/check/%: $(SIM)/flavours
 	@mkdir -p $(@D)
-	@printf '#!/bin/sh\nexec sh tests/sim/run $(SIM) "$(SIM_FLAVOURS)" $*\n' > $@ && chmod +x $@
+	@printf '#!/bin/sh\nexec sh tests/sim/run $(SIM) "$(SIM_FLAVOURS)" $* "$(SIM_MODE)"\n' > $@ && chmod +x $@
+$(SIM)/flavours: sim/sim.mk FORCE
+	@mkdir -p $(@D)
+	$(call update,'$(SIM_FLAVOURS) $(SIM_MODE)')
 $(SIM_CHECKS:%=$(SIM)/quick/%): $(SIM)/quick/%: sim/sim.mk
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec sh tests/sim/run $(SIM) $(SIM_FIRST) $* "random lazy deferred"\n' > $@ && chmod +x $@
-$(SIM)/check/planted-bugs: sim/sim.mk
+$(SIM)/check/planted-bugs: $(SIM)/flavours
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec sh tests/sim/find-bugs $(SIM) "$(SIM_FLAVOURS)"\n' > $@ && chmod +x $@
 $(SIM)/check/skipped: sim/sim.mk
@@ -122,7 +126,7 @@ ifneq ($(SIM_WHY_NOT),)
 SIM_PARTS := $(SIM)/check/skipped
 SIM_QUICK := $(SIM_PARTS)
 else
-SIM_PARTS := $(SIM_RUN) $(SIM)/check/planted-bugs
+SIM_PARTS := $(if $(SIM_FLAVOURS),$(SIM_RUN) $(SIM)/check/planted-bugs)
 SIM_QUICK := $(SIM_CHECKS:%=$(SIM)/quick/%)
 ifeq ($(filter check,$(MAKECMDGOALS)),)
 SIM_PROGRAM := $(SIM)/$(SIM_FIRST)/dcgan
