@@ -4,7 +4,7 @@
 . "$(dirname "$0")/kit"
 cd "$dir" || exit 1
 exits 0 data --synthesize cats --count 60 --size 32 || finish
-train='--data cats --model dcgan32 --batch 16 -q --no-curves'
+train='--data cats --size 16 --batch 16 -q --no-curves'
 
 quietly $train --epochs 2 --out a/run
 for f in config.ini log.csv log.jsonl reals.png epoch-0001.png epoch-0002.png checkpoint.safetensors; do
@@ -25,9 +25,9 @@ exits 2 --resume --out a/run --precision fp64
 says fixed-in-run '--precision fp64' fp32
 # the same command again is another run, and prints how to resume the previous one
 exits 0 $train --epochs 1
-exits 0 --data cats --model dcgan32 --batch 16 --no-curves --steps 1
-says note-other-run '--resume --out samples/cats-dcgan32'
-holds samples/cats-dcgan32-2/config.ini
+exits 0 --data cats --size 16 --batch 16 --no-curves --steps 1
+says note-other-run '--resume --out samples/cats-dcgan-16x3'
+holds samples/cats-dcgan-16x3-2/config.ini
 # the default name of a run is that of its dataset, and may be too long
 long=$(printf '%0250d' 0)
 mkdir "$long"
@@ -51,7 +51,7 @@ exits 2 --resume
 mkdir empty
 exits 3 --data empty --out not/begun
 lacks not
-exits 3 --data cats --limit 10 --model dcgan32 --batch 16 --out not/begun
+exits 3 --data cats --limit 10 --size 16 --batch 16 --out not/begun
 lacks not
 
 # exit code 1: another result
@@ -81,7 +81,7 @@ same reals.png a/run/reals.png
 
 # another dataset starts a new run, unless --allow-data-change is given (init.sh)
 cp -r cats fewer
-exits 0 --data fewer --model dcgan32 --batch 16 --epochs 1 -q --no-curves --out d/run
+exits 0 --data fewer --size 16 --batch 16 --epochs 1 -q --no-curves --out d/run
 rm fewer/cat-00007.png
 exits 0 --resume --out d/run --epochs 2 -q
 says other-images 60 59 d/run-2 --allow-data-change
@@ -117,11 +117,11 @@ exits 0 $train --steps 5 --out steps
 ensure '--steps 5 should leave 5 rows' [ "$(wc -l < steps/log.csv)" -eq 6 ]
 config steps 'epochs = 1000' 'sample-every = 4'
 shows 'nothing to do: 5 steps done of 5; use a larger --steps N' --resume --out steps
-shows '--resume --out auto --steps 2' --data cats --model dcgan32 --batch 16 --steps 1 --out auto
+shows '--resume --out auto --steps 2' --data cats --size 16 --batch 16 --steps 1 --out auto
 prints 'generate auto --count 16' # no grid yet within the first epoch
 says note-epochs-auto 1000 4000 25 40000
 says note-preset-auto small 0.995
-exits 0 --data cats --model dcgan32 --batch 16 --epochs 1 --out loud
+exits 0 --data cats --size 16 --batch 16 --epochs 1 --out loud
 stderr_has 'epoch 1/1'
 lacks loud/curves.png
 # a run of an older version, which drew curves.png
@@ -152,7 +152,7 @@ done
 shows 'colour with alpha' info four/checkpoint.safetensors
 
 # fewer images than the default batch size
-exits 0 --data cats --model dcgan32 --limit 40 --epochs 2 --out smaller
+exits 0 --data cats --size 16 --limit 40 --epochs 2 --out smaller
 says note-batch-smaller 32 64 40
 says note-repeats 40
 config smaller 'batch = 32'
@@ -160,12 +160,12 @@ sed -i 's/^batch = .*/batch = 64/' smaller/config.ini # as after a kill while it
 rm smaller/checkpoint*
 exits 0 --resume --out smaller --epochs 1
 says note-batch-smaller 32 64
-exits 0 --data cats --model dcgan32 --limit 5 --steps 3 -q --no-curves --out five
-exits 0 --data cats --model dcgan32 --limit 5 --dry-run
+exits 0 --data cats --size 16 --limit 5 --steps 3 -q --no-curves --out five
+exits 0 --data cats --size 16 --limit 5 --dry-run
 prints 'batch      4 images, 2 steps per epoch, the last step with 1 image'
-exits 3 --data cats --model dcgan32 --limit 1 -q --out one
+exits 3 --data cats --size 16 --limit 1 -q --out one
 says few-images 1 2
-exits 3 --data cats --model dcgan32 --limit 40 --batch 64 -q --out one
+exits 3 --data cats --size 16 --limit 40 --batch 64 -q --out one
 says few-images 40 64
 lacks one
 
@@ -189,7 +189,7 @@ stops() # stops SIGNAL CODE
     ensure "SIG$1 should tell how to resume: $(tail -n 2 stopped)" grep -q -e '--resume --out long' stopped
     holds long/checkpoint.safetensors
 }
-begin --data cats --model dcgan32 --batch 16 --epochs 100000 --sample-every 0 --checkpoint-every 1000 --out long
+begin --data cats --size 16 --batch 16 --epochs 100000 --sample-every 0 --checkpoint-every 1000 --out long
 refuses 7 "run-in-use $pid" --resume --out long
 exits 7 $train --out long
 stops TERM 143
@@ -239,10 +239,10 @@ prints g/grid.png
 exits 0 generate a/run/checkpoint.safetensors --seeds 3-3 --out h --threads 1
 same g/seed-0003.png h/seed-0003.png
 lacks h/grid.png
-# a grid of 3 x 2 images, 104 x 70, is enlarged to about 800 pixels, but not with --scale 1
-shows '728 x 490' info g/grid.png
+# a grid of 3 x 2 images, 56 x 38, is enlarged to about 800 pixels, but not with --scale 1
+shows '784 x 532' info g/grid.png
 exits 0 generate a/run/checkpoint.safetensors -n 5 --scale 1 --out g
-shows '104 x 70' info g/grid.png
+shows '56 x 38' info g/grid.png
 refuses 2 'option-value --scale 33' generate a/run/checkpoint.safetensors -n 5 --scale 33 --out g
 exits 0 interpolate a/run/checkpoint.safetensors --seeds 3-5 --frames 4 --out w
 holds w/strip.png
@@ -251,9 +251,9 @@ screen() { od -An -tu2 -j6 -N4 "$1" | tr -s ' ' x; }
 ensure "a walk should be enlarged to 800 pixels, not $(screen w/walk.gif)" [ "$(screen w/walk.gif)" = x800x800 ]
 # several walks: seeds 3-5, 6-8 and 9-11; the strip has a row for each step, the GIF three of four places
 exits 0 interpolate a/run/checkpoint.safetensors --seeds 3-5 --frames 4 --walks 3 --scale 2 --out w3
-ensure "three walks should be 140 pixels wide, not $(screen w3/walk.gif)" [ "$(screen w3/walk.gif)" = x140x140 ]
+ensure "three walks should be 76 pixels wide, not $(screen w3/walk.gif)" [ "$(screen w3/walk.gif)" = x76x76 ]
 exits 0 info w3/strip.png
-prints '344 x 412' 'Pictures: 3-11'
+prints '184 x 220' 'Pictures: 3-11'
 exits 2 interpolate a/run/checkpoint.safetensors --walks 0 --out w3
 exits 0 generate a/run/checkpoint.safetensors --seeds 2-6 --out g # into its own folder again
 holds g/seed-0006.png
@@ -272,7 +272,7 @@ lacks x
 for f in a/run/checkpoint.safetensors g/grid.png; do exits 0 info $f; done
 exits 0 export a/run/checkpoint.safetensors generator.safetensors
 exits 0 info generator.safetensors
-exits 0 import generator.safetensors --model dcgan32 --out back.safetensors
+exits 0 import generator.safetensors --model dcgan-16x3 --out back.safetensors
 exits 0 generate back.safetensors -n 1 --out i
 exits 0 import generator.safetensors derived.safetensors
 exits 0 generate derived.safetensors -n 1 --out j

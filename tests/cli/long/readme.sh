@@ -87,7 +87,8 @@ allowed()
 }
 sed -i 's/--from-epoch 200/--from-epoch 1/; s/10-500:10/8-16:4/; s/ RUN$/ samples\/cats-a/; s/--count 1000/--count 60/
     s/batch dcgan64-paper/batch dcgan-16x3/; s/--batch \(256\|32\|64\)/--batch 4/
-    s/ --two-sample$/ --two-sample -n 20/' lines
+    s/ --two-sample$/ --two-sample -n 20/; s/dcgan128/dcgan64/; s/r3gan-64/r3gan-32/
+    s/ --raw -/ --frames 2 --raw -/' lines
 awk '!seen[$0]++' lines | while read -r command; do
     case $command in
         '```' | '' | 'make'* | 'scripts/'* | 'apt-get '*) continue ;;
