@@ -41,7 +41,7 @@ KFLAGS    = $(KOPT) -ffp-contract=fast -fno-math-errno -fno-trapping-math
 MPICC_ASKED := $(if $(filter undefined,$(origin MPICC)),find,$(MPICC))
 FLAGS_TEXT := $(CC) | $(CPPFLAGS) | $(CFLAGS) | $(LDFLAGS) | $(WARN) | $(SANFLAGS) | $(KFLAGS) | $(PIC)\
               $(if $(ISAS), | $(ISAS)) | MPI $(MPICC_ASKED)
-NO_BUILD   := clean deb distclean format help install lint uninstall
+NO_BUILD   := clean deb dist distclean format help install lint uninstall
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/found.mk
 include kernels/cuda/cuda.mk
@@ -105,7 +105,7 @@ DOCS      := $(BUILD)/dcgan.1 $(BUILD)/dcgan.bash $(BUILD)/dcgan.zsh $(BUILD)/dc
 PLUGINS   := $(MPIS:%=$(dir $(PROGRAM))dcgan-mpi-%.so)
 
 .PHONY: all lib tests check check-all install uninstall clean distclean help format lint reference torture fuzz \
-        fuzzers soak ptx-soak deb FORCE
+        fuzzers soak ptx-soak deb dist FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -300,6 +300,11 @@ soak: $(PROGRAM) $(PRELOADS) $(BUILD)/tests/test_large_cache ## kills, torture, 
 	$(Q)sh scripts/lint $(FAILS)
 	$(Q)$(MAKE) fuzz FUZZ_SECONDS=$$(($(SECONDS) / $(words $(FUZZERS)))) $(FAILS)
 	$(Q)[ ! -e $(BUILD)/soak-failed ]
+
+dist: ## the committed sources as build-release/dcgan-VERSION.tar.gz, which builds without git
+	$(Q)mkdir -p build-release
+	$(Q)git archive --format=tar.gz --prefix=dcgan-$(VERSION)/ -o build-release/dcgan-$(VERSION).tar.gz HEAD
+	@echo build-release/dcgan-$(VERSION).tar.gz
 
 deb: ## Debian packages in build-deb/, without CUDA
 	$(Q)sh scripts/deb
