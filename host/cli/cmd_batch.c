@@ -40,7 +40,8 @@ typedef struct {
     X(rule ? NAN : (double)r->looks, "looks", NULL, NULL, 0, 1)                                          \
     X(rule ? r->busy : NAN, "usage_percent", "usage", " %7.2f%%", 9, 1)                                  \
     X(rule ? NAN : r->busy, "busy_percent", "busy", " %7.1f%%", 9, 1)                                    \
-    X(r->of_peak, "percent_of_peak", "of peak", " %7.1f%%", 9, 1)
+    X(r->of_peak, "percent_of_peak", "of peak", " %7.1f%%", 9, 1)                                        \
+    X(r->joules, "joules_per_image", "J/image", " %8.3g", 9, 1)
 
 #define NAMES(value, json, head, format, width, scale) {json, head, format, width, scale},
 static const struct {
@@ -56,12 +57,17 @@ static double gain_of(const dg_batch_table *t, int i, bool rule)
     return i ? dg_batch_rate(&t->row[i]) / dg_batch_rate(&t->row[i - 1]) - 1 : NAN;
 }
 
+static bool by_rounds(const job *j)
+{
+    return !j->o->sweep && (j->o->rule == DG_RULE_USAGE || j->o->rule == DG_RULE_EPOCH_TIME);
+}
+
 #define VALUES(value, json, head, format, width, scale) value,
 static void values_of(const job *j, int i, double v[N_COLUMNS])
 {
     const dg_batch_table *t = &j->table;
     const dg_batch_row *r = &t->row[i];
-    const bool rule = j->o->rule;
+    const bool rule = by_rounds(j);
     const double all[] = {COLUMNS(VALUES)};
     memcpy(v, all, sizeof all);
 }
@@ -125,7 +131,7 @@ static dg_err print_json(const job *j)
     add(to, "seconds", j->seconds);
     if (t->batch) add(to, "batch", t->batch);
     if (*t->why) (void)cJSON_AddStringToObject(to, "because", t->why);
-    if (j->o->rule) {
+    if (by_rounds(j)) {
         cJSON *rule = cJSON_AddObjectToObject(to, "rule");
         (void)cJSON_AddStringToObject(rule, "name", j->o->rule == DG_RULE_USAGE ? "usage" : "epoch-time");
         add(rule, "batch", t->batch);

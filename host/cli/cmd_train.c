@@ -199,6 +199,16 @@ static dg_err open_outputs(dg_training *r)
     return dg_outputs_open(w);
 }
 
+/* Count energy only if its counters counted the run from the start, and this process trains alone. */
+static void open_energy(dg_training *r)
+{
+    if (r->o->group || !(r->energy = dg_energy_open("", r->backend->bus))) return;
+    r->joules_before = dg_log_joules(r->log, dg_energy_of(r->energy));
+    if (r->joules_before >= 0) return;
+    dg_energy_close(r->energy);
+    r->energy = NULL;
+}
+
 static void take_up_means(dg_training *r)
 {
     long n;
@@ -315,6 +325,7 @@ static dg_err set_up(dg_training *r)
     if (!e) e = open_outputs(r);
     if (!e) dg_progress_recipe(r->progress, r->job.recipe);
     if (!e) take_up_means(r);
+    if (!e) open_energy(r);
     if (!e && st)
         dg_progress_note(r->progress, "resuming %s after epoch %llu, step %llu", r->dir.path,
                          (unsigned long long)r->read.epoch, (unsigned long long)r->read.step);
@@ -332,6 +343,18 @@ static dg_err set_up(dg_training *r)
     return e;
 }
 
+static void close_energy(dg_training *r)
+{
+    const double steps = (double)(r->read.step - r->first_step);
+    const double joules = r->energy ? dg_energy_joules(r->energy, true) : 0;
+    if (joules > 0 && steps > 0)
+        dg_progress_note(r->progress,
+                         DG_MSG("note-energy", "energy: %.4g kJ since the start of the run, %.3g J per image in this "
+                                               "session (%s, with the work of other programs)"),
+                         1e-3 * (r->joules_before + joules), joules / (steps * r->o->batch), dg_energy_of(r->energy));
+    dg_energy_close(r->energy);
+}
+
 static dg_err take_down(dg_training *r)
 {
     dg_err e = dg_outputs_close(&r->out), f = r->log ? dg_log_close(r->log) : DG_OK;
@@ -342,6 +365,7 @@ static dg_err take_down(dg_training *r)
     dg_critic_close(&r->critic);
     free(r->ready);
     dg_whitening_free(r->input.whitening);
+    close_energy(r);
     if (r->backend) r->backend->close(r->backend);
     dg_dataset_free(&r->data);
     dg_progress_close(r->progress);

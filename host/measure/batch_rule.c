@@ -101,6 +101,7 @@ static void add(dg_batch_table *t, const dg_batch_row *look)
         t->row[at].looks = 0;
     }
     t->row[at].looks++;
+    t->row[at].joules += (look->joules - t->row[at].joules) / t->row[at].looks;
     t->look[t->looks].batch = look->batch;
     t->look[t->looks++].rate = log(look->batch / look->ms);
     estimate(t);
@@ -165,6 +166,12 @@ static bool ends(dg_batch_table *t, int batch)
     return *t->ended;
 }
 
+static void note_misfit(dg_batch_table *t, int batch)
+{
+    t->limits.most = batch - 1;
+    snprintf(t->ended, sizeof t->ended, "; batch size %d does not fit: %s", batch, t->why_not);
+}
+
 /* Measure growing batch sizes. If the last FLAT sizes gain nothing, measure the last FLAT + 2 sizes again. */
 static dg_err climb(dg_batch_table *t)
 {
@@ -172,8 +179,7 @@ static dg_err climb(dg_batch_table *t)
     for (int batch = t->limits.from; !e && !is_flat(t) && !ends(t, batch); batch = dg_batch_after(batch)) {
         e = look(t, batch);
         if (*t->why_not) {
-            t->limits.most = batch - 1;
-            snprintf(t->ended, sizeof t->ended, "; batch size %d does not fit: %s", batch, t->why_not);
+            note_misfit(t, batch);
             break;
         }
         for (int i = t->rows - FLAT - 2; i < t->rows && is_flat(t) && !e; i++)
@@ -238,6 +244,33 @@ static dg_err by_search(dg_batch_table *t)
     return e;
 }
 
+static const dg_batch_row *thriftiest(const dg_batch_table *t, int rows)
+{
+    const dg_batch_row *r = t->row;
+    for (int i = 1; i < rows; i++)
+        if (t->row[i].joules < r->joules) r = &t->row[i];
+    return r;
+}
+
+static dg_err by_energy(dg_batch_table *t)
+{
+    const dg_batch_limits *l = &t->limits;
+    dg_err e = DG_OK;
+    for (int batch = l->from; !e && !*t->why_not && !ends(t, batch); batch = dg_batch_after(batch)) {
+        const int before = t->rows - FLAT;
+        if (before > 0 && thriftiest(t, before)->joules < GAIN * thriftiest(t, t->rows)->joules) break;
+        e = look(t, batch);
+        if (*t->why_not) note_misfit(t, batch);
+    }
+    if (e || !t->rows) return e;
+    const dg_batch_row *r = thriftiest(t, t->rows), *fastest = smallest(t, 1);
+    t->batch = r->batch;
+    snprintf(t->why, sizeof t->why,
+             "batch size %d: %.3g J per image, the least; the fastest is %d (%.3g J per image)%s.", t->batch, r->joules,
+             fastest->batch, fastest->joules, t->ended);
+    return DG_OK;
+}
+
 static dg_err by_sweep(dg_batch_table *t)
 {
     const dg_batch_limits *l = &t->limits;
@@ -299,6 +332,7 @@ dg_err dg_batch_choose(dg_batch_table *t, dg_batch_rule rule, const dg_batch_lim
 {
     *t = (dg_batch_table){.limits = *l, .machine = *m};
     if (rule == DG_RULE_SEARCH) return by_search(t);
+    if (rule == DG_RULE_ENERGY) return by_energy(t);
     return rule == DG_RULE_SWEEP ? by_sweep(t) : by_rounds(t, rule == DG_RULE_USAGE);
 }
 

@@ -19,6 +19,8 @@
  * round 0. Every 5 rounds, rule `epoch-time` stops if r changed by at most 0.05 since the last check. In
  * each other round, it raises d by 1, then b by min(d, 10).
  *
+ * Rule `energy` measures the sizes of rule `search`, and chooses the size with the least energy per image.
+ *
  * Rule `sweep` measures every size of a range and chooses no size. */
 #pragma once
 
@@ -27,7 +29,7 @@
 #include "core/base/err.h"
 
 /* The values of --rule in the same order, then rule sweep. */
-typedef enum { DG_RULE_SEARCH, DG_RULE_USAGE, DG_RULE_EPOCH_TIME, DG_RULE_SWEEP } dg_batch_rule;
+typedef enum { DG_RULE_SEARCH, DG_RULE_USAGE, DG_RULE_EPOCH_TIME, DG_RULE_ENERGY, DG_RULE_SWEEP } dg_batch_rule;
 
 /* Times of a batch size: of one measurement (look), of all its measurements, or of one round. */
 typedef struct {
@@ -36,6 +38,7 @@ typedef struct {
     double setup;         /* seconds before the first step */
     double memory;        /* in bytes */
     double busy, of_peak; /* device utilisation and share of peak FLOP/s, in percent, or NaN */
+    double joules;        /* energy per image, or NaN */
 } dg_batch_row;
 
 typedef struct {

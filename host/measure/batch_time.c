@@ -11,6 +11,7 @@
 #define SECONDS 60.0
 #define LOOK 0.33 /* seconds per measurement; many short measurements average out noise */
 #define SWEEP_SECONDS 2.0
+#define ENERGY_LOOK 2.0 /* counters of CPUs change every millisecond */
 enum { LOOKS = 60, COUNTED = 5, SAMPLES = 4096, RULE_STEPS = 1000 };
 
 static dg_err run_steps(dg_batch_trial *t, const dg_batch_bench *b, long most, long *done, double *seconds)
@@ -73,10 +74,12 @@ static dg_err take_samples(dg_batch_trial *t, const dg_batch_bench *b, double mo
 {
     const int threads = b->backend->threads;
     const double begin = dg_clock();
+    const double joules = b->energy ? dg_energy_joules(b->energy, true) : NAN;
     double ms[SAMPLES], usage[SAMPLES], spent = 0, seconds, at = begin, cpu = dg_cpu_seconds(), now;
+    long all = 0;
     int n = 0, seen = 0;
     bool more = true;
-    for (long all = 0, done; more; all += done) {
+    for (long done; more; all += done) {
         const dg_err e = run_steps(t, b, b->steps ? b->steps - all : DG_RING, &done, &seconds);
         if (e) return e;
         spent += seconds;
@@ -89,6 +92,7 @@ static dg_err take_samples(dg_batch_trial *t, const dg_batch_bench *b, double mo
         at = now;
         cpu = dg_cpu_seconds();
     }
+    row->joules = b->energy ? (dg_energy_joules(b->energy, true) - joules) / ((double)all * row->batch) : NAN;
     n = n < SAMPLES ? n : SAMPLES;
     row->busy = threads || b->nvml ? dg_batch_usage(usage, seen < SAMPLES ? seen : SAMPLES) : NAN;
     row->median = dg_sort_median(ms, n);
@@ -129,19 +133,29 @@ dg_err dg_batch_find(dg_batch_bench *b, dg_batch_rule rule, dg_batch_table *t)
                                     .within = o->within / 100,
                                     .least_steps = o->min_steps,
                                     .seconds = seconds,
-                                    .look = rule == DG_RULE_SWEEP ? seconds : fmin(seconds / LOOKS, LOOK),
+                                    .look = rule == DG_RULE_SWEEP    ? seconds
+                                            : rule == DG_RULE_ENERGY ? fmin(seconds / 20, ENERGY_LOOK)
+                                                                     : fmin(seconds / LOOKS, LOOK),
                                     .step = o->sweep_step};
     const char *no_nvml = "";
     b->began = dg_clock();
     b->machine = (dg_machine){.real = b->backend->real, .math = b->backend->math, .foreign = -1};
     if (rule == DG_RULE_USAGE || rule == DG_RULE_EPOCH_TIME) b->steps = o->steps ? o->steps : RULE_STEPS;
     if (!b->backend->threads) b->nvml = dg_nvml_open(b->backend->bus, &no_nvml);
+    b->energy = dg_energy_open("", b->backend->bus);
     dg_busy_start(&b->load);
     dg_err e = dg_room_of(b->backend, o->device_memory, &b->room);
     if (!e && rule == DG_RULE_USAGE && !b->backend->threads && !b->nvml)
         e = dg_fail(DG_DEVICE, "--rule usage: needs NVML, and %s; use --rule epoch-time", no_nvml);
+    if (!e && rule == DG_RULE_ENERGY && !b->energy)
+        e = dg_fail(DG_DEVICE,
+                    DG_MSG("no-energy-counter", "--rule energy: this process can read no energy counter of %s: %s"),
+                    b->backend->name,
+                    b->backend->threads ? "often only root may read /sys/class/powercap/*/energy_uj"
+                                        : "it needs NVML and a GPU from Volta on");
     if (!e) e = dg_batch_choose(t, rule, &limits, &(dg_batch_machine){b, elapsed, time_size});
     b->machine.foreign = dg_busy_foreign(&b->load);
+    dg_energy_close(b->energy);
     dg_nvml_close(b->nvml);
     return e;
 }

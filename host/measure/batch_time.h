@@ -6,6 +6,7 @@
 #include "core/tune/machine.h"
 #include "host/data/dataset.h"
 #include "host/measure/batch_rule.h"
+#include "host/measure/energy.h"
 #include "host/measure/nvml.h"
 #include "host/options/options.h"
 #include "host/trainer/fit.h"
@@ -25,6 +26,7 @@ typedef struct {
     dg_room room;
     dg_machine machine; /* highest measured peak FLOP/s */
     dg_nvml *nvml;      /* NULL: NVML is not available */
+    dg_energy *energy;  /* NULL: no counter */
     dg_busy load;
     double began;
 } dg_batch_bench;

@@ -13,6 +13,7 @@ struct dg_nvml {
     void *library, *device;
     int (*end)(void);
     int (*rates)(void *device, utilisation *out);
+    int (*energy)(void *device, unsigned long long *millijoules); /* NULL: an older NVML */
 };
 
 /* memcpy, because ISO C has no cast from void * to a function pointer */
@@ -35,6 +36,7 @@ dg_nvml *dg_nvml_open(const char *bus, const char **why)
         find(n->library, "nvmlDeviceGetHandleByPciBusId_v2", &by_bus);
         find(n->library, "nvmlShutdown", &n->end);
         find(n->library, "nvmlDeviceGetUtilizationRates", &n->rates);
+        find(n->library, "nvmlDeviceGetTotalEnergyConsumption", &n->energy);
         *why = "libnvidia-ml.so.1 reports no data for this GPU";
         if (begin && by_bus && n->end && n->rates && begin() == 0) {
             if (by_bus(bus, &n->device) == 0 && dg_nvml_utilisation(n) >= 0) return n;
@@ -58,4 +60,10 @@ double dg_nvml_utilisation(const dg_nvml *n)
 {
     utilisation u;
     return n && n->rates(n->device, &u) == 0 ? (double)u.gpu : -1;
+}
+
+double dg_nvml_joules(const dg_nvml *n)
+{
+    unsigned long long millijoules;
+    return n && n->energy && n->energy(n->device, &millijoules) == 0 ? 1e-3 * (double)millijoules : -1;
 }

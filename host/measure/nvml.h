@@ -1,5 +1,5 @@
-/* GPU utilisation from NVML, a library of the GPU driver that is opened at run time. Utilisation is the percentage of
- * time in which at least one kernel ran. NVML averages the utilisation over 1/6 to 1 second. */
+/* GPU utilisation and energy from NVML, a library of the GPU driver that is opened at run time. Utilisation is the
+ * percentage of time in which at least one kernel ran. NVML averages the utilisation over 1/6 to 1 second. */
 #pragma once
 
 typedef struct dg_nvml dg_nvml;
@@ -11,3 +11,6 @@ void dg_nvml_close(dg_nvml *n);
 
 /* Returns the utilisation in percent; -1: unknown, or n is NULL. */
 double dg_nvml_utilisation(const dg_nvml *n);
+
+/* Returns the energy since the driver was loaded; -1: unknown, or n is NULL. */
+double dg_nvml_joules(const dg_nvml *n);

@@ -445,10 +445,11 @@ const dg_option dg_option_table[] = {
     {"min-steps", 0, "N", DG_OPT_INT, AT(min_steps), 1, 1000000000, "32", NULL, MEASURES, N | T, 0,
      "minimum number of steps per epoch",
      "dcgan batch and --batch auto use --min-steps. A larger batch size makes fewer weight updates per epoch."},
-    {"rule", 0, "NAME", DG_OPT_CHOICE, AT(rule), NO_RANGE, "none", "none|usage|epoch-time", MEASURES, N, 0,
-     "published rule for the batch size",
+    {"rule", 0, "NAME", DG_OPT_CHOICE, AT(rule), NO_RANGE, "none", "none|usage|epoch-time|energy", MEASURES, N, 0,
+     "rule for the batch size",
      "The rules usage and epoch-time are from Serizawa and Tatebe (2019). usage: search the smallest batch size that "
-     "uses the device fully. epoch-time: grow the batch size until the time of an epoch hardly changes."},
+     "uses the device fully. epoch-time: grow the batch size until the time of an epoch hardly changes. energy: the "
+     "batch size with the least energy per image, by the counters of CPUs (RAPL) or of the GPU (NVML)."},
     {"sweep", 0, "A-B:STEP", DG_OPT_TEXT, AT(sweep), NO_RANGE, NULL, NULL, MEASURES, N, 0,
      "range of batch sizes to time, for example 10-500:10",
      "With --sweep, dcgan batch prints times and chooses no batch size. Without STEP, the batch sizes after A are the "

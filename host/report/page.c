@@ -292,6 +292,7 @@ static void put_machine(FILE *to, const dg_report_run *r)
         duration(took, last->seconds / r->place[r->n - 1]);
         if (r->place[r->n - 1] > 1) dg_html_row(to, "Time per epoch", "%s", took);
         dg_html_row(to, "Speed", "%.4g images/s", last->images_per_second);
+        if (r->joules > 0) dg_html_row(to, "Energy", "%.4g kJ (%s)", 1e-3 * r->joules, r->energy_of);
     }
     if (s->memory > 0) dg_html_row(to, "Memory on the device", "%.1f MB (network and dataset)", s->memory / 1e6);
     if (*s->version) dg_html_row(to, "Trained by", "%s", s->version);

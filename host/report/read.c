@@ -100,6 +100,26 @@ static dg_err read_session(dg_report_run *r)
     return dg_json_refused() == refused ? DG_OK : dg_fail(DG_DEVICE, "%s: out of memory", path);
 }
 
+/* Take the energy from the last complete line of log.jsonl. A report without it is no error. */
+static dg_err read_energy(dg_report_run *r)
+{
+    char text[2 * DG_LOG_LINE];
+    const int fd = openat(r->dir, "log.jsonl", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const off_t end = fd < 0 ? 0 : lseek(fd, 0, SEEK_END), from = (off_t)sizeof text;
+    ssize_t n = end > 0 ? pread(fd, text, sizeof text, end > from ? end - from : 0) : 0;
+    if (fd >= 0) close(fd);
+    while (n > 0 && text[n - 1] != '\n') n--;
+    if (n <= 0) return DG_OK;
+    text[n - 1] = 0;
+    const unsigned long refused = dg_json_refused();
+    const char *line = strrchr(text, '\n');
+    cJSON *o = cJSON_Parse(line ? line + 1 : text);
+    r->joules = take_number(o, "joules");
+    take_text(o, "energy_of", r->energy_of, sizeof r->energy_of);
+    cJSON_Delete(o);
+    return dg_json_refused() == refused ? DG_OK : dg_fail(DG_DEVICE, "%s: out of memory", r->path);
+}
+
 dg_err dg_report_session_write(const dg_report_session *s, const dg_directory *dir, const char *path)
 {
     cJSON *o = cJSON_CreateObject();
@@ -150,6 +170,7 @@ dg_err dg_report_read(dg_report_run *r, int dir, const char *path)
     dg_err e = has(dir, "config.ini") ? read_config(r) : DG_OK;
     if (!e && has(dir, "log.csv")) e = read_log(r);
     if (!e) e = examine(r);
+    if (!e) e = read_energy(r);
     return e ? e : read_session(r);
 }
 

@@ -26,6 +26,8 @@ typedef struct {
     dg_options then;
     bool configured;
     dg_report_session session;
+    double joules; /* of the run; 0: not counted */
+    char energy_of[DG_LOG_ENERGY_OF];
     dg_report_grids grids;
     dg_grid_seen *seen;
     int seens;

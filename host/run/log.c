@@ -31,6 +31,8 @@ struct dg_log {
     int room;
     double flushed;
     dg_tfevents *events;
+    double joules; /* of the newest row before this session, or 0 */
+    char energy_of[DG_LOG_ENERGY_OF];
 };
 
 static dg_err add_row(dg_log *l, const dg_log_row *row)
@@ -70,12 +72,21 @@ static dg_err keep_csv(dg_log *l, const char *line, uint64_t resume_step, bool *
     return *keep ? add_row(l, &row) : DG_OK;
 }
 
-static dg_err keep_json(const char *line, uint64_t resume_step, bool *keep)
+static void take_energy(dg_log *l, const cJSON *row)
+{
+    const double joules = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(row, "joules"));
+    const char *of = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, "energy_of"));
+    l->joules = of && joules > 0 && joules < 1e18 ? joules : 0;
+    snprintf(l->energy_of, sizeof l->energy_of, "%s", of ? of : "");
+}
+
+static dg_err keep_json(dg_log *l, const char *line, uint64_t resume_step, bool *keep)
 {
     const unsigned long refused = dg_json_refused();
     cJSON *o = cJSON_Parse(line);
     const cJSON *step = cJSON_GetObjectItemCaseSensitive(o, "step");
     *keep = cJSON_IsObject(o) && (!cJSON_IsNumber(step) || step->valuedouble <= (double)resume_step);
+    if (*keep && cJSON_IsNumber(step)) take_energy(l, o);
     cJSON_Delete(o);
     return dg_json_refused() != refused ? dg_fail(DG_DEVICE, "out of memory for a line of the log") : DG_OK;
 }
@@ -122,7 +133,7 @@ static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_ste
         bool keep;
         *newline = 0;
         if (which == CSV) e = keep_csv(l, at, resume_step, &keep);
-        else e = keep_json(at, resume_step, &keep);
+        else e = keep_json(l, at, resume_step, &keep);
         *newline = '\n';
         size_t n = (size_t)(newline + 1 - at);
         if (!e && keep) memmove(to, at, n), to += n;
@@ -292,6 +303,12 @@ const dg_log_row *dg_log_rows(const dg_log *l, long *n)
 {
     *n = l->rows;
     return l->row;
+}
+
+double dg_log_joules(const dg_log *l, const char *energy_of)
+{
+    if (!l->rows) return 0;
+    return l->joules > 0 && !strcmp(l->energy_of, energy_of) ? l->joules : -1;
 }
 
 dg_err dg_log_close(dg_log *l)

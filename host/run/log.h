@@ -26,4 +26,6 @@ dg_err dg_log_image(const dg_log *l, uint64_t step, const dg_image *im);
 uint64_t dg_log_end_of(const dg_log *l, uint64_t epoch);
 /* Get all rows; the log owns their memory. */
 const dg_log_row *dg_log_rows(const dg_log *l, long *n);
+/* Returns the joules of the rows that dg_log_open loaded, or -1 if other counters or none counted them. */
+double dg_log_joules(const dg_log *l, const char *energy_of);
 dg_err dg_log_close(dg_log *l);

@@ -110,6 +110,8 @@ int dg_log_json(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row
     for (int i = 0; i < LAST_COLUMNS; i++) n = json_value(out, n, last_name[i], last_value(row, i));
     for (int i = 0; i < row->judged; i++)
         if (!isnan(row->measure[i])) n = json_value(out, n, dg_logged[i].name, row->measure[i]);
+    if (row->joules > 0) n = json_value(out, n, "joules", row->joules);
+    if (row->joules > 0) n += snprintf(out + n, (size_t)(DG_LOG_LINE - n), ",\"energy_of\":\"%s\"", row->energy_of);
     n += snprintf(out + n, (size_t)(DG_LOG_LINE - n), "}\n");
     uselocale(before);
     return n;

@@ -4,7 +4,7 @@
 #include "host/net/recipe.h"
 #include "host/rundir/logged.h"
 
-enum { DG_LOG_LINE = 1024 };
+enum { DG_LOG_LINE = 1280, DG_LOG_ENERGY_OF = 256 };
 #define DG_LOG_BYTES ((uint64_t)4 << 30) /* max size of a log: about 40 million rows */
 
 typedef struct {
@@ -12,7 +12,9 @@ typedef struct {
     double value[DG_METRICS_MAX];
     double seconds; /* since the start of the run, summed over all sessions */
     double images_per_second;
-    int judged; /* number of columns of sample metrics */
+    double joules;         /* since the start of the run, over all sessions; 0: unknown. Only in log.jsonl */
+    const char *energy_of; /* names of the counters, not owned; with joules */
+    int judged;            /* number of columns of sample metrics */
     double measure[DG_LOGGED];
 } dg_log_row;
 

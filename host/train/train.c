@@ -101,6 +101,13 @@ static void note_waiting(dg_training *r, double seconds)
                      (uintmax_t)r->read.epoch, 100 * waited / seconds);
 }
 
+static void add_energy(const dg_training *r, dg_log_row *row)
+{
+    if (!r->energy) return;
+    row->joules = r->joules_before + dg_energy_joules(r->energy, false);
+    row->energy_of = dg_energy_of(r->energy);
+}
+
 static void end_epoch(dg_training *r)
 {
     const dg_options *o = r->o;
@@ -115,6 +122,7 @@ static void end_epoch(dg_training *r)
                       .images_per_second = rate};
     memcpy(row.value, mean.value, sizeof row.value);
     add_measures(r, &row);
+    add_energy(r, &row);
     log_failed(r, dg_log_epoch(r->log, &row));
     dg_progress_epoch(r->progress, (int)r->read.epoch, o->epochs, &mean, seconds, rate);
     note_waiting(r, seconds);
@@ -160,6 +168,7 @@ static dg_err read_step(dg_training *r, dg_metrics *m)
                       .images_per_second = (double)done * o->batch / fmax(seconds, 1e-9)};
     memcpy(row.value, m->value, sizeof row.value);
     if (r->read.batch == (uint64_t)r->batches) add_measures(r, &row);
+    add_energy(r, &row);
     log_failed(r, dg_log_step(r->log, &row));
     if (dg_doctor_knows(r->job.recipe)) dg_doctor_row(&r->doctor, &row, on_finding, r);
     dg_progress_step(r->progress, (int)r->read.epoch + 1, o->epochs, (long)r->read.batch, r->batches, m,

@@ -1,6 +1,7 @@
 /* The state of a training run, and its loop. */
 #pragma once
 
+#include "host/measure/energy.h"
 #include "host/run/critic.h"
 #include "host/trainer/evaluate.h"
 #include "host/train/outputs.h"
@@ -45,7 +46,9 @@ typedef struct {
     double waited; /* seconds that steps waited for images before this epoch, or -1 after the note about it */
     double epoch_began, started,
         seconds_before; /* clock at the start of the epoch and of the session; seconds of earlier sessions */
-    double timed_from;  /* clock at step timed_step; 0: not started, -1: time printed */
+    dg_energy *energy;  /* NULL: not counted */
+    double joules_before;
+    double timed_from; /* clock at step timed_step; 0: not started, -1: time printed */
     uint64_t timed_step;
 } dg_training;
 

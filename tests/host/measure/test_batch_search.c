@@ -34,7 +34,7 @@ static dg_err look(void *context, int batch, double most, dg_batch_row *row, cha
     if (!fit) return DG_OK;
     const double ms = 1e3 * batch / rate(batch) * (slower ? slower(looks) : 1);
     seconds += as_long_as_may_be ? 0.1 + most + 1e-3 * ms : 1;
-    *row = (dg_batch_row){.batch = batch, .ms = ms, .setup = 0.1};
+    *row = (dg_batch_row){.batch = batch, .ms = ms, .setup = 0.1, .joules = 1 + abs(batch - 48) / 100.0};
     return DG_OK;
 }
 
@@ -197,4 +197,19 @@ static void check_sweep(void)
     }
 }
 
-DG_TESTS(check_sweep, check_sizes, check_choices, check_disturbed, check_time)
+static void check_energy(void)
+{
+    limits = (dg_batch_limits){8, 512, 1000000, false, 0.03, 32, 100, 2, 0};
+    rate = falls;
+    for (int k = 0; k < 3; k++) {
+        seconds = 0;
+        fits = k == 1 ? 40 : 1 << 20;
+        limits.images = k == 2 ? 32 * 24 : 1000000; /* larger sizes leave too few steps per epoch */
+        tries = looks = 0;
+        DG_CHECK(dg_batch_choose(&s, DG_RULE_ENERGY, &limits, &(dg_batch_machine){NULL, elapsed, look}) == DG_OK);
+        DG_CHECKF(s.batch == (k == 0 ? 48 : k == 1 ? 32 : 24), "%d: %s", s.batch, s.why);
+        DG_CHECKF(tries < (k ? 7 : 13), "%d sizes", tries);
+    }
+}
+
+DG_TESTS(check_energy, check_sweep, check_sizes, check_choices, check_disturbed, check_time)
