@@ -16,6 +16,7 @@ struct dg_snapshot {
     char input[200];
     char number[7][24]; /* decimal text of step, epoch, batch, seed, data_count, data_fingerprint, images */
     char precision[8];
+    dg_provenance by;
     dg_optimizer optimizer;
 };
 
@@ -151,6 +152,7 @@ dg_err dg_snapshot_take(dg_job *job, const dg_checkpoint_info *info, dg_snapshot
                                info->images};
     for (int i = 0; i < 7; i++) snprintf(s->number[i], sizeof s->number[i], "%" PRIu64, number[i]);
     snprintf(s->precision, sizeof s->precision, "%s", info->precision);
+    s->by = info->by;
     s->optimizer = job->o.optimizer;
     if (job->model.input == DG_INPUT_STANDARD)
         dg_ck_input_text(s->input, sizeof s->input, job->model.channels, &job->o.input);
@@ -161,7 +163,8 @@ dg_err dg_snapshot_take(dg_job *job, const dg_checkpoint_info *info, dg_snapshot
 
 dg_err dg_snapshot_write(dg_snapshot *s, const dg_directory *dir, const char *path)
 {
-    dg_st_meta meta[16] = {
+    char text[2][24];
+    dg_st_meta meta[16 + DG_PROVENANCE_META] = {
         {"format", DG_CHECKPOINT_FORMAT},
         {"version", dg_version},
         {"step", s->number[0]},
@@ -180,6 +183,7 @@ dg_err dg_snapshot_write(dg_snapshot *s, const dg_directory *dir, const char *pa
     if (s->classes) meta[n++] = (dg_st_meta){"classes", s->classes};
     if (s->class_images) meta[n++] = (dg_st_meta){"class-images", s->class_images};
     if (*s->input) meta[n++] = (dg_st_meta){"input", s->input};
+    n += dg_provenance_meta(&s->by, text, meta + n);
     dg_err e = dg_st_write_in(dir, path, s->tensor, s->tensors, meta, n, true);
     snapshot_free(s);
     return e;

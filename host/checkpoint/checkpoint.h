@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/file_io.h"
+#include "host/checkpoint/provenance.h"
 #include "host/net/job.h"
 #include "host/files/safetensors.h"
 
@@ -14,6 +15,7 @@ typedef struct {
     uint64_t seed;
     uint64_t data_count, data_fingerprint;
     char precision[8];
+    dg_provenance by;  /* dg_snapshot_take writes it unless by.device is empty */
     char *config;      /* malloc'd text of config.ini */
     char *classes;     /* malloc'd class names, one per line, or NULL */
     int *class_images; /* malloc'd numbers of images per class of a conditional GAN, or NULL if unknown */

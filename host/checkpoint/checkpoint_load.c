@@ -197,6 +197,7 @@ static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_c
     if (!info->config) return dg_fail(DG_DEVICE, "%s: out of memory", path);
     dg_err e = check_place(info, path);
     if (!e) e = read_images(st, path, info);
+    if (!e) e = dg_provenance_read(st, path, &info->by);
     if (!e) e = dg_ck_derive(st, path, model);
     if (!e) e = dg_ck_read_input(st, path, model, &info->input);
     return e ? e : dg_ck_read_classes(st, path, model, true, info);

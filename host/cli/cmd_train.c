@@ -128,7 +128,7 @@ static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe
                          r->data.skips, dg_s(r->data.skips), skipped);
     if (*dg_left_out(&r->data, left_out, sizeof left_out))
         dg_progress_note(r->progress, DG_MSG("note-left-out", "ignored: %s"), left_out);
-    e = advise(r, &d);
+    e = r->expected ? DG_OK : advise(r, &d);
     return e || !d.hash_labels ? e : check_classes(r, model, recipe);
 }
 
@@ -285,6 +285,13 @@ static dg_err settle_config(dg_training *r, const dg_model *model)
     return r->config ? DG_OK : dg_fail(DG_DEVICE, "out of memory");
 }
 
+static dg_err check_program(const dg_training *r)
+{
+    dg_provenance here;
+    dg_provenance_here(r->backend, dg_job_plans(&r->job), &here);
+    return dg_train_same_program(&r->expected->by, &here);
+}
+
 static dg_err set_up(dg_training *r)
 {
     const dg_options *o = r->o;
@@ -306,31 +313,33 @@ static dg_err set_up(dg_training *r)
                            "--eval-every %d: needs a model that generates images; use --test with classifier %s"),
                     o->eval_every, model->name);
     if (!e && !st) e = dg_train_weights(o, model, &init);
-    if (!e) e = open_and_load(r, model, recipe, info.data_fingerprint);
-    if (!e && st) e = dg_train_compare(r, &info, &others);
+    const dg_checkpoint_info *const before = r->expected ? r->expected : &info;
+    if (!e) e = open_and_load(r, model, recipe, before->data_fingerprint);
+    if (!e && st) e = dg_train_compare(r, before, &others);
     if (!e && others) e = become_another(r, path, info.data_count);
     if (!e) e = settle_config(r, model);
     if (!e) e = dg_train_settle(r, model);
     o = r->o;
     if (!e) e = build_job(r, model, &info);
+    if (!e && r->expected) e = check_program(r);
     if (!e) e = open_critic(r); /* open_critic may refuse the dataset, so it runs before the run directory is changed */
     if (!e) e = dg_lead_begin(r, model); /* before dg_train_resume, which may move files of the run */
     if (!e) e = dg_lead_weights(r, st ? dg_train_resume(r, st, path, &info) : dg_train_begin(r, init));
     const bool settled = !e && (o->resume || strcmp(r->config, o->resolved));
     if (settled) e = dg_save_config(&r->dir, r->config);
-    if (!e) e = dg_log_open(&r->dir, r->job.recipe, r->read.step, &r->log);
+    if (!e) e = dg_log_open(&r->dir, r->job.recipe, r->expected ? 0 : r->read.step, &r->log);
     if (!e && o->eval_every) e = dg_log_judge(r->log, &r->dir, o->inception ? DG_LOGGED : DG_LOGGED_ALWAYS);
     if (!e) e = dg_ring_reader_open(&r->metrics, &r->job, r->read.step);
     if (!e && o->tensorboard) e = dg_log_events(r->log, &r->dir, r->read.step);
     if (!e) e = open_outputs(r);
     if (!e) dg_progress_recipe(r->progress, r->job.recipe);
     if (!e) take_up_means(r);
-    if (!e) open_energy(r);
-    if (!e && st)
+    if (!e && !r->expected) open_energy(r);
+    if (!e && st && !r->expected)
         dg_progress_note(r->progress, "resuming %s after epoch %llu, step %llu", r->dir.path,
                          (unsigned long long)r->read.epoch, (unsigned long long)r->read.step);
     if (!e && o->changed) dg_progress_note(r->progress, DG_MSG("note-changed", "changed settings: %s"), o->changed);
-    if (!e)
+    if (!e && !r->expected)
         dg_progress_note(r->progress, DG_MSG("note-device", "%s, %s on %s: %d epoch%s of %d step%s, batch %d, into %s"),
                          model->name, dg_precision_name(r->backend->real, r->backend->math), r->backend->name,
                          o->epochs, dg_s(o->epochs), r->batches, dg_s(r->batches), o->batch, r->dir.path);
@@ -417,12 +426,13 @@ static void say_goodbye(const dg_training *r, const dg_recipe *of)
 }
 
 /* If own->resolved is set on return, the caller must start a run with the options *own. */
-static dg_err train(const dg_options *o, dg_options *own)
+static dg_err train(const dg_options *o, const dg_checkpoint_info *expected, dg_options *own)
 {
     *own = (dg_options){0};
     dg_training *r = calloc(1, sizeof *r);
     if (!r) return dg_fail(DG_DEVICE, "out of memory");
     r->o = o;
+    r->expected = expected;
     r->dir.fd = r->dir.lock = -1;
     r->progress = dg_progress_open(o->quiet);
     dg_catch_signals();
@@ -432,7 +442,9 @@ static dg_err train(const dg_options *o, dg_options *own)
     if (begun) {
         r->started = dg_clock();
         if (!o->quiet)
-            dg_stop_says(DG_MSG("signal-received", "finishing the step, then saving; a second signal exits at once\n"));
+            dg_stop_says(expected ? "stopping after this step; a second signal exits at once\n"
+                                  : DG_MSG("signal-received",
+                                           "finishing the step, then saving; a second signal exits at once\n"));
         e = dg_train_loop(r);
     }
     if (!o->quiet) dg_stop_says("writing the last files; a second signal exits at once\n");
@@ -442,7 +454,7 @@ static dg_err train(const dg_options *o, dg_options *own)
     const dg_err saving = take_down(r);
     char unsaved[DG_MESSAGE_BYTES];
     snprintf(unsaved, sizeof unsaved, "%s", dg_message());
-    if (!e) say_goodbye(r, of);
+    if (!e && !expected) say_goodbye(r, of);
     if (begun || o->resume) dg_rundir_close(&r->dir);
     else dg_rundir_abandon(&r->dir);
     if (e) dg_set_message("%s", why);
@@ -455,11 +467,17 @@ static dg_err train(const dg_options *o, dg_options *own)
     return e;
 }
 
+dg_err dg_train_again(const dg_options *o, const dg_checkpoint_info *expected)
+{
+    dg_options none;
+    return train(o, expected, &none);
+}
+
 int dg_cmd_train(const dg_options *o)
 {
     dg_options own, none;
-    dg_err e = train(o, &own);
-    if (own.resolved) e = train(&own, &none);
+    dg_err e = train(o, NULL, &own);
+    if (own.resolved) e = train(&own, NULL, &none);
     dg_train_own_free(&own);
     return (int)e;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/plan/backend.h"
+#include "host/checkpoint/checkpoint.h"
 #include "host/options/options.h"
 #include "host/infer/open.h"
 
@@ -38,6 +39,10 @@ void dg_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Print later warnings as "dcgan: warning: ..." on stderr, and option names in messages as --NAME. */
 void dg_speak_as_program(void);
 
+/* Train with the options of a resumed run up to the state `expected`, in the directory o->out, and write only its last
+ * checkpoint. Returns DG_DATA, DG_DEVICE or DG_USAGE if dataset, device or program are not those of `expected`. */
+dg_err dg_train_again(const dg_options *o, const dg_checkpoint_info *expected);
+
 int dg_cmd_list_devices(const dg_options *o);
 int dg_cmd_train(const dg_options *o);
 int dg_cmd_generate(const dg_options *o);
@@ -58,3 +63,4 @@ int dg_cmd_export(const dg_options *o);
 int dg_cmd_import(const dg_options *o);
 int dg_cmd_report(const dg_options *o);
 int dg_cmd_doctor(const dg_options *o);
+int dg_cmd_verify(const dg_options *o);

@@ -28,6 +28,7 @@ static int (*const command[DG_CMDS])(const dg_options *) = {
     [DG_CMD_INTERPOLATE] = dg_cmd_interpolate,
     [DG_CMD_FIND] = dg_cmd_find,
     [DG_CMD_DOCTOR] = dg_cmd_doctor,
+    [DG_CMD_VERIFY] = dg_cmd_verify,
     [DG_CMD_CLASSIFY] = dg_cmd_classify,
     [DG_CMD_EVAL] = dg_cmd_eval,
     [DG_CMD_DATA] = dg_cmd_data,

@@ -11,7 +11,7 @@ typedef const char *const row[2];
 
 static row exit_codes[] = {
     {"0", "success"},
-    {"1", "a check failed (replay: a difference above --tol)"},
+    {"1", "a check failed (replay: a difference above --tol; verify: other bits)"},
     {"2", "error in the command line, configuration or model file"},
     {"3", "no images, too few images, or too many corrupt images"},
     {"4", "a file cannot be read or written"},

@@ -32,6 +32,7 @@ typedef enum {
     DG_CMD_IMPORT,
     DG_CMD_REPORT,
     DG_CMD_DOCTOR,
+    DG_CMD_VERIFY,
     DG_CMDS
 } dg_command;
 

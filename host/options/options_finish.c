@@ -386,6 +386,7 @@ dg_err dg_options_finish(dg_options *o)
     case DG_CMD_INFO:
     case DG_CMD_CLASSIFY:
     case DG_CMD_DOCTOR:
+    case DG_CMD_VERIFY:
     case DG_CMDS: break;
     }
     return DG_OK;

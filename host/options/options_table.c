@@ -34,6 +34,7 @@ enum {
     E = 1 << DG_CMD_EVAL,
     W = 1 << DG_CMD_REPORT,
     O = 1 << DG_CMD_DOCTOR,
+    V = 1 << DG_CMD_VERIFY,
     EVERY = (1 << DG_CMDS) - 1,
     SAVED = DG_OPT_SAVED,
     RESULT = DG_OPT_SAVED | DG_OPT_RESULT,
@@ -48,7 +49,7 @@ enum {
 };
 
 const dg_option dg_option_table[] = {
-    {"data", 'd', "DIR", DG_OPT_TEXT, AT(data), NO_RANGE, NULL, NULL, RUN, T | D | N | C | E, SAVED | COMMON,
+    {"data", 'd', "DIR", DG_OPT_TEXT, AT(data), NO_RANGE, NULL, NULL, RUN, T | D | N | C | E | V, SAVED | COMMON,
      "dataset: folder, zip archive, MNIST (IDX) or CIFAR files",
      "dcgan searches a dataset folder and its subfolders for PNG, JPEG, WebP, BMP and GIF images. If a dataset folder "
      "has no images, dcgan reads its IDX or CIFAR files. The classes of images are those in labels.csv or "
@@ -480,13 +481,13 @@ const dg_option dg_option_table[] = {
      "Used only if several processes train together. The time in which rank 0 loads images, evaluates or writes files "
      "does not count."},
     {"device", 0, "NAME", DG_OPT_TEXT, AT(device), NO_RANGE, "auto", NULL, MACHINE,
-     T | G | I | Z | K | E | P | N | R | B | Q | U | C, SAVED | COMMON, "device: auto, cpu, cuda or cuda:N",
+     T | G | I | Z | K | E | P | N | R | B | Q | U | C | V, SAVED, "device: auto, cpu, cuda or cuda:N",
      "auto: a GPU that dcgan supports, otherwise the CPU."},
     {"list-devices", 0, NULL, DG_OPT_FLAG, AT(list_devices), NO_RANGE, "no", NULL, MACHINE,
-     T | G | I | Z | K | E | P | N | R | B | Q | U | C, ARGV, "list the devices of this machine, then exit",
+     T | G | I | Z | K | E | P | N | R | B | Q | U | C | V, ARGV, "list the devices of this machine, then exit",
      "Each printed line has a device name that --device accepts."},
     {"tuning", 0, "FILE", DG_OPT_TEXT, AT(tuning), NO_RANGE, NULL, NULL, MACHINE,
-     T | G | I | Z | K | E | P | N | R | B | Q | U | C, SAVED,
+     T | G | I | Z | K | E | P | N | R | B | Q | U | C | V, SAVED,
      "tuning file: variants and parameters of CUDA operations",
      "dcgan tune writes tuning files. A tuning file overrides the built-in tuning tables."},
     {"fuse", 0, "LIST", DG_OPT_TEXT, AT(fuse), NO_RANGE, "all", NULL, MACHINE,
@@ -494,16 +495,16 @@ const dg_option dg_option_table[] = {
      "LIST has names of fusions, separated by commas; -NAME turns off the fusion NAME. The sums of a fused kernel are "
      "rounded differently than the sums of single ops."},
     {"no-graph", 0, NULL, DG_OPT_FLAG, AT(no_graph), NO_RANGE, "no", NULL, MACHINE,
-     T | G | I | Z | K | E | N | R | B | Q, 0, "launch CUDA operations one by one",
+     T | G | I | Z | K | E | N | R | B | Q | V, 0, "launch CUDA operations one by one",
      "With --no-graph, an error message names the op that failed. Without a CUDA graph, kernel launches are slower; "
      "the results have the same bits."},
-    {"image-memory", 0, "MB", DG_OPT_REAL, AT(image_memory), 0, 1e9, "0", NULL, MACHINE, T | D, SAVED,
+    {"image-memory", 0, "MB", DG_OPT_REAL, AT(image_memory), 0, 1e9, "0", NULL, MACHINE, T | D | V, SAVED,
      "limit of host memory for images in MB; 0 = half of what is free",
      "Images that need more memory stay in a file and are read during training: in the file of --cache, or in a "
      "temporary file in TMPDIR (default /var/tmp). The weights do not depend on it. On a CPU, a run trains on a copy "
      "of "
      "the dataset, which --device-memory limits."},
-    {"device-memory", 0, "MB", DG_OPT_REAL, AT(device_memory), 0, 1e9, "0", NULL, MACHINE, T | P | N, SAVED,
+    {"device-memory", 0, "MB", DG_OPT_REAL, AT(device_memory), 0, 1e9, "0", NULL, MACHINE, T | P | N | V, SAVED,
      "limit of device memory for training in MB; 0 = no limit",
      "If the dataset does not fit into the memory that --device-memory allows, dcgan streams it from the host."},
     {"precision", 0, "TYPE", DG_OPT_CHOICE, AT(precision), NO_RANGE, "auto", "auto|fp32|fp64|bf16|fp16", MACHINE,
@@ -517,7 +518,7 @@ const dg_option dg_option_table[] = {
      "winograd: minimal filtering, for kernels twice as wide as the stride, and for 3x3 kernels with stride 1. gemm: "
      "matrix products, for dense layers and 1x1 kernels. auto: the fastest algorithm for each layer."},
     {"threads", 't', "N", DG_OPT_INT, AT(threads), 0, 1024, "0", NULL, MACHINE,
-     T | G | I | Z | K | E | D | P | N | R | B | Q | C, SAVED,
+     T | G | I | Z | K | E | D | P | N | R | B | Q | C | V, SAVED,
      "number of CPU threads; 0 = OMP_NUM_THREADS, or every core",
      "The results of dcgan do not depend on the number of threads."},
     {0},
@@ -629,5 +630,11 @@ const dg_command_info dg_commands[DG_CMDS] = {
     [DG_CMD_DOCTOR] = {"doctor", "RUN|LOG", 1, 1, "diagnose the training of a GAN",
         "The command doctor prints which training problems occurred, when they occurred, and what to try.",
         {"dcgan doctor samples/cats-dcgan64-paper :: diagnose the log and the grids"}},
+    [DG_CMD_VERIFY] = {"verify", "RUN|CHECKPOINT", 1, 1, "repeat the training since an older checkpoint and compare",
+        "The command verify shows that the newest checkpoint of a run follows from an older one, with the dataset, the "
+        "settings, the program and the device of the run. All tensors must have the same bits. The older checkpoint is "
+        "CHECKPOINT, or the newest one that --keep has kept. The run directory is not changed.",
+        {"dcgan verify samples/cats-dcgan64-paper :: repeat the training since the older checkpoint",
+         "dcgan verify run/checkpoint-0200.safetensors :: repeat all steps since epoch 200"}},
 };
 // clang-format on

@@ -56,9 +56,9 @@ static int link_over(const dg_rundir *r, const char *from, const char *to)
     return failed;
 }
 
-/* Get the names (256 bytes) of the oldest and the latest checkpoint-NNNN. Returns the number of checkpoints, or -1
- * (errno). */
-static int kept_ones(const dg_rundir *r, char *oldest, char *latest)
+/* Get the names (256 bytes) of the oldest and the latest checkpoint-NNNN of an epoch less than `below`. Returns the
+ * number of these checkpoints, or -1 (errno). */
+static int kept_ones(const dg_rundir *r, uint64_t below, char *oldest, char *latest)
 {
     uint64_t least = 0, most = 0;
     int n = 0;
@@ -66,7 +66,7 @@ static int kept_ones(const dg_rundir *r, char *oldest, char *latest)
     if (!d) return -1;
     for (struct dirent *f; (errno = 0, f = readdir(d));) {
         const uint64_t epoch = of_checkpoint(f->d_name);
-        if (!epoch) continue;
+        if (!epoch || epoch >= below) continue;
         n++;
         if (!least || epoch < least) least = epoch, snprintf(oldest, 256, "%s", f->d_name);
         if (epoch > most) most = epoch, snprintf(latest, 256, "%s", f->d_name);
@@ -77,11 +77,11 @@ static int kept_ones(const dg_rundir *r, char *oldest, char *latest)
     return error ? -1 : n;
 }
 
-dg_err dg_history_newest(const dg_rundir *r, char name[256])
+dg_err dg_history_newest(const dg_rundir *r, uint64_t below, char name[256])
 {
     char oldest[256];
     *name = 0;
-    if (kept_ones(r, oldest, name) >= 0) return DG_OK;
+    if (kept_ones(r, below, oldest, name) >= 0) return DG_OK;
     return dg_fail(errno == ENOMEM || errno == EMFILE || errno == ENFILE ? DG_DEVICE : DG_IO,
                    "%s: cannot be listed: %s; dcgan finds no older checkpoints without the list", r->path,
                    strerror(errno));
@@ -90,7 +90,7 @@ dg_err dg_history_newest(const dg_rundir *r, char name[256])
 void dg_history_prune(const dg_rundir *r, int keep)
 {
     char oldest[256], latest[256];
-    while (kept_ones(r, oldest, latest) > keep)
+    while (kept_ones(r, UINT64_MAX, oldest, latest) > keep)
         if (unlinkat(r->fd, oldest, 0)) return;
 }
 

@@ -13,8 +13,9 @@ dg_err dg_history_keep(const dg_rundir *r, uint64_t epoch);
 /* Make `name` a hard link to `file`, or a copy if links are not possible. An existing file is replaced. */
 dg_err dg_history_name(const dg_rundir *r, const char *file, const char *name);
 
-/* Get the name of the newest checkpoint-NNNN.safetensors; "": none. Returns DG_IO if the directory cannot be listed. */
-dg_err dg_history_newest(const dg_rundir *r, char name[256]);
+/* Get the name of the newest checkpoint-NNNN.safetensors of an epoch less than `below`; "": none. Returns DG_IO if the
+ * directory cannot be listed. */
+dg_err dg_history_newest(const dg_rundir *r, uint64_t below, char name[256]);
 
 void dg_history_prune(const dg_rundir *r, int keep);
 

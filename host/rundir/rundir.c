@@ -255,10 +255,38 @@ dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out)
     return DG_OK;
 }
 
+/* A read lock admits other readers, but no run, which needs a write lock. */
+static dg_err hold_lock(dg_rundir *r)
+{
+    struct flock whole = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    r->lock = openat(r->fd, "run.lock", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (r->lock < 0 && errno == ENOENT) return DG_OK;
+    if (r->lock < 0)
+        return dg_fail(DG_IO, "%s/run.lock: cannot test whether a run is active: %s", r->path, strerror(errno));
+    if (!fcntl(r->lock, F_OFD_SETLK, &whole)) return DG_OK;
+    if (errno == EAGAIN || errno == EACCES) return locked(r->path, r->lock);
+    dg_warn("%s/run.lock: no lock on this file system (%s); start no run in this directory meanwhile", r->path,
+            strerror(errno));
+    return DG_OK;
+}
+
+dg_err dg_rundir_hold(const char *path, dg_rundir *out)
+{
+    *out = (dg_rundir){.fd = -1, .lock = -1};
+    if ((size_t)snprintf(out->path, sizeof out->path, "%s", path) > sizeof out->path - NAME_ROOM)
+        return dg_fail(DG_USAGE, "%.100s...: path too long", path);
+    out->fd = open(out->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (out->fd < 0) return unreadable(out);
+    const dg_err e = hold_lock(out);
+    if (e) dg_rundir_close(out);
+    return e;
+}
+
 void dg_rundir_close(dg_rundir *r)
 {
     if (r->lock >= 0) {
-        /* Do not remove the lock file, because another run may have opened it. */
+        /* Do not remove the lock file, because another run may have opened it. Of a directory that is only read, the
+         * descriptor is not writable. */
         if (ftruncate(r->lock, 0)) errno = 0;
         close(r->lock);
     }

@@ -19,6 +19,9 @@ typedef struct {
  * interrupted start. Returns DG_USAGE if the directory of a new run has results, config.ini or a checkpoint. Returns
  * DG_LOCKED if another run uses the directory. */
 dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out);
+/* Open a run directory for reading, without changes to it. Until dg_rundir_close, no run can use the directory. Returns
+ * DG_LOCKED if a run uses the directory. A directory without run.lock is not locked. */
+dg_err dg_rundir_hold(const char *path, dg_rundir *out);
 void dg_rundir_close(dg_rundir *r);
 /* Close the directory of a run that failed to start. Removes the run's files, except skipped.txt, and the empty
  * directories that the run created. */

@@ -39,6 +39,7 @@ typedef struct {
     double saved_at, saving_took; /* time of the last copy; seconds that training waited for it */
     /* position of checkpoint.safetensors, {0}: no file; used by worker `checkpoints` */
     dg_position saved;
+    uint64_t since; /* dg_provenance.since of the run's checkpoints */
     struct {
         dg_err error;
         char message[400];

@@ -1,6 +1,7 @@
 #include "host/train/resume.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/shell.h"
@@ -13,7 +14,7 @@ dg_err dg_train_find(dg_training *r, char path[4096], dg_st **st, dg_model *mode
     else dg_rundir_file(&r->dir, path, "checkpoint.safetensors");
     if (!r->o->resume_from && !dg_rundir_has(&r->dir, "checkpoint.safetensors")) {
         char older[256], dir[DG_SHELL_ROOM];
-        const dg_err e = dg_history_newest(&r->dir, older);
+        const dg_err e = dg_history_newest(&r->dir, UINT64_MAX, older);
         if (e) return e;
         if (*older)
             return dg_fail(DG_IO,
@@ -44,12 +45,30 @@ static dg_err go_back(dg_training *r, const char *path)
     return e;
 }
 
+dg_err dg_train_same_program(const dg_provenance *run, const dg_provenance *here)
+{
+    const char *then, *now, *what = dg_provenance_differs(run, here, &then, &now);
+    if (!what) return DG_OK;
+    const bool device = !strcmp(what, "device");
+    if (!*then) return dg_fail(DG_DEVICE, "the run had other %s of its GPU than here; give its {tuning} file", what);
+    return dg_fail(device ? DG_DEVICE : DG_USAGE,
+                   DG_MSG("verify-elsewhere", "%s of the run: %s; here: %s; only the same program on the same kind of "
+                                              "device repeats the bits of a run%s"),
+                   what, then, now, device ? "; --device and DCGAN_ISA select the device and the instruction set" : "");
+}
+
 dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bool *others)
 {
     const unsigned long long then = info->data_count; /* 0: an imported checkpoint */
     char skipped[4096];
     *others = then && (then != (uint64_t)r->data.train || info->data_fingerprint != r->data.fingerprint);
     if (!*others) return DG_OK;
+    if (r->expected)
+        return dg_fail(DG_DATA,
+                       DG_MSG("verify-data",
+                              "%s: not the dataset of the run (%llu images then, %d now); restore it, or "
+                              "give its folder by {data}"),
+                       r->o->data, then, r->data.train);
     if (r->o->allow_data_change) {
         *others = false;
         dg_warn(
@@ -79,6 +98,21 @@ static dg_err compare_classes(const dg_training *r, const char *path, const dg_c
                    r->o->data, i + 1, d->class_name[i], path, (int)strcspn(other, "\n"), other);
 }
 
+/* Set r->out.since, which depends on whether program, device, settings and data are those of the checkpoint. */
+static dg_err find_since(dg_training *r, const dg_checkpoint_info *info)
+{
+    dg_provenance here;
+    const char *x, *y;
+    char *settings = dg_config_results(r->config);
+    if (!settings) return dg_fail(DG_DEVICE, "out of memory");
+    dg_provenance_here(r->backend, dg_job_plans(&r->job), &here);
+    const bool same = !dg_provenance_differs(&here, &info->by, &x, &y) && !strcmp(settings, info->config) &&
+                      info->data_count == (uint64_t)r->data.train && info->data_fingerprint == r->data.fingerprint;
+    free(settings);
+    r->out.since = same ? info->by.since : info->step;
+    return DG_OK;
+}
+
 dg_err dg_train_resume(dg_training *r, const dg_st *st, const char *path, const dg_checkpoint_info *info)
 {
     dg_err e = dg_checkpoint_precision(info, path, r->backend);
@@ -88,6 +122,7 @@ dg_err dg_train_resume(dg_training *r, const dg_st *st, const char *path, const 
                        (unsigned long long)info->seed, (unsigned long long)r->o->seed);
     e = compare_classes(r, path, info);
     if (!e) e = dg_checkpoint_load(st, path, &r->job);
+    if (!e) e = find_since(r, info);
     if (e) return e;
     r->first_step = info->step;
     const bool fits = info->batch < (uint64_t)r->batches;
@@ -101,5 +136,5 @@ dg_err dg_train_resume(dg_training *r, const dg_st *st, const char *path, const 
     if (info->images) at.more = (int64_t)info->images - dg_position_images(&at, used, r->o->batch);
     r->given = r->read = at;
     r->out.saved = (dg_position){.step = info->step, .epoch = info->epoch, .batch = info->batch};
-    return go_back(r, path);
+    return r->expected ? DG_OK : go_back(r, path);
 }

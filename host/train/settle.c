@@ -81,7 +81,7 @@ dg_err dg_train_settle(dg_training *r, const dg_model *model)
         dg_progress_note(r->progress,
                          DG_MSG("note-batch-smaller", "batch size %d instead of %d: the dataset has %d image%s"),
                          r->o->batch, given->batch, r->data.train, dg_s(r->data.train));
-    if (r->data.train < FEW && !dg_recipe_find(model)->labels)
+    if (r->data.train < FEW && !r->expected && !dg_recipe_find(model)->labels)
         dg_progress_note(r->progress,
                          DG_MSG("note-repeats",
                                 "the samples will be copies of training images, because the dataset has only %d "

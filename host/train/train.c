@@ -77,6 +77,8 @@ static void add_measures(const dg_training *r, dg_log_row *row)
     memcpy(row->measure, r->judged.measure, sizeof row->measure);
 }
 
+static bool diagnoses(const dg_training *r) { return !r->expected && dg_doctor_knows(r->job.recipe); }
+
 static void on_finding(void *context, const dg_finding *f)
 {
     dg_training *r = context;
@@ -170,7 +172,7 @@ static dg_err read_step(dg_training *r, dg_metrics *m)
     if (r->read.batch == (uint64_t)r->batches) add_measures(r, &row);
     add_energy(r, &row);
     log_failed(r, dg_log_step(r->log, &row));
-    if (dg_doctor_knows(r->job.recipe)) dg_doctor_row(&r->doctor, &row, on_finding, r);
+    if (diagnoses(r)) dg_doctor_row(&r->doctor, &row, on_finding, r);
     dg_progress_step(r->progress, (int)r->read.epoch + 1, o->epochs, (long)r->read.batch, r->batches, m,
                      done * o->batch, (dg_steps_of_run(o, r->data.train) - (long)r->first_step) * o->batch, B);
     if (r->read.batch == (uint64_t)r->batches) end_epoch(r);
@@ -265,7 +267,7 @@ static dg_err test_epoch(dg_training *r)
 {
     const dg_dataset *d = &r->data;
     dg_evaluation_free(&r->tested);
-    if (!r->job.o.tested) return DG_OK;
+    if (!r->job.o.tested || r->expected) return DG_OK;
     return dg_evaluate(&r->job, &r->feed.records, d->train, d->label + d->train, d->count - d->train, &r->tested);
 }
 
@@ -377,9 +379,10 @@ dg_err dg_train_loop(dg_training *r)
     }
     if (!e) e = read_metrics(r, true);
     if (e) return e;
-    const bool knows = dg_doctor_knows(r->job.recipe);
+    const bool knows = diagnoses(r);
     if (knows && !dg_stop_signal && !r->collapsed) dg_doctor_end(&r->doctor, !r->o->init, on_finding, r);
     if (knows) dg_doctor_sum_up(&r->doctor, on_finding, r);
+    if (r->expected && dg_stop_signal) return DG_OK;
     /* the last step has no checkpoint */
     if (r->read.step > r->first_step && r->out.given_step != r->read.step) e = checkpoint(r);
     return e || !r->collapsed

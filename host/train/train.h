@@ -11,8 +11,9 @@
 
 typedef struct {
     const dg_options *o;
-    dg_options found; /* options with auto values replaced (settle.h); `o` then points here */
-    dg_options own;   /* options of the new run to start instead (dg_train_own); own.resolved NULL: none */
+    dg_options found;                   /* options with auto values replaced (settle.h); `o` then points here */
+    const dg_checkpoint_info *expected; /* state that `dcgan verify` repeats, or NULL */
+    dg_options own; /* options of the new run to start instead (dg_train_own); own.resolved NULL: none */
     char *config;
     dg_backend *backend;
     dg_job job;

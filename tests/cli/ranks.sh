@@ -46,6 +46,7 @@ kind classifier --data shapes --model few.cfg --batch 8 --steps 12 --test 0.2
 ranks 0 4 --data cats --size 16 --batch 8 --shards 4 --epochs 1 --preset steady --schedule-length 200 --out parts -q \
     --no-report --grid 2x2
 ranks 0 2 --resume --out parts --epochs 2 -q
+shows 'follows from checkpoint-0001.safetensors' verify parts -q
 exits 0 --resume --out parts --epochs 3 -q
 exits 0 --data cats --size 16 --batch 8 --shards 4 --epochs 3 --preset steady --schedule-length 200 --out whole -q \
     --no-report --grid 2x2

@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_rundir(data + (size > 0), size - (size > 0));
     snprintf(path, sizeof path, "%s/a", fuzz_folder());
     if (good(dg_rundir_open(path, true, &r)) && good(dg_history_take_up(&r))) {
-        if (how & 2 && dg_history_newest(&r, older)) (void)good(dg_history_go_back(&r, older, 2, moved));
+        if (how & 2 && dg_history_newest(&r, UINT64_MAX, older)) (void)good(dg_history_go_back(&r, older, 2, moved));
         if (how & 4) dg_history_prune(&r, 2);
         if (good(dg_log_open(&r, recipe, step, &l))) go_on(l, &r, recipe, step);
         nearest(&r);

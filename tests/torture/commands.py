@@ -56,6 +56,7 @@ COMMANDS = [
     Command('eval', 'eval many --data many --model tiny.cfg --json', slow=50),
     Command('classify', 'classify net shapes --json'),
     # only allocations
+    Command('verify', 'verify two -q', files=False),
     Command('threads', f'{TRAIN} --epochs 1 --out new --threads 3 --no-report', run='new', same=False, files=False,
             threads='3'),
     Command('aug preview', 'data cats --size 16 --augment color --aug-preview new', files=False),

@@ -32,7 +32,8 @@ class Result:
 def environment(**more):
     keep = {k: v for k, v in os.environ.items() if not k.startswith(('DCGAN', 'FAULT', 'OMP_', 'GOMP_'))}
     keep.pop('PRELOADS', None)
-    return {**keep, 'DCGAN_DEVICE': 'cpu', 'OMP_NUM_THREADS': '1', 'GOMP_SPINCOUNT': '5000', 'LC_ALL': 'C', **more}
+    return {**keep, 'DCGAN_DEVICE': 'cpu', 'OMP_NUM_THREADS': '1', 'GOMP_SPINCOUNT': '5000', 'LC_ALL': 'C',
+            'TMPDIR': '.', **more}
 
 
 def faulty(fault, **more):
@@ -152,6 +153,7 @@ class Inputs:
                      'data --synthesize shapes --classes 4 --count 16 --size 16 -q',
                      '--data cats --model tiny.cfg --batch 4 --epochs 1 --out run --cache cache -q',
                      '--data shapes --test 0.25 --model dropout.cfg --batch 4 --epochs 1 --seed 1 --out net -q',
+                     '--data cats --model tiny.cfg --batch 4 --epochs 2 --checkpoint-every 1 --no-report --out two -q',
                      'export run --out generator.safetensors',
                      'generate run -n 2 --out images'):
             done = run(line.split(), folder)

@@ -58,8 +58,8 @@ exits 0 data --synthesize digits --classes 10 --count 100 --size 28 -q
 exits 0 data --synthesize pets --classes 3 --count 70 --size 32 -q
 mv pets/disc pets/cat && mv pets/ring pets/dog && mv pets/square pets/fox
 for run in cats-dcgan64-paper cats-a:--seed=2 cats-b:--seed=3; do
-    exits 0 --data cats --size 16 --batch 32 --steps 6 --epochs 3 -q "$(expr "$run:--seed=1" : '[^:]*:\([^:]*\)')" \
-        --out "samples/${run%%:*}"
+    exits 0 --data cats --size 16 --batch 32 --steps 6 --epochs 3 --checkpoint-every 1 -q \
+        "$(expr "$run:--seed=1" : '[^:]*:\([^:]*\)')" --out "samples/${run%%:*}"
 done
 exits 0 --data cats --model dcgan64 --batch 2 --steps 1 -q --out stock
 exits 0 export stock --out stock.safetensors
@@ -85,7 +85,8 @@ allowed()
         *) echo 0 ;;
     esac
 }
-sed -i 's/--from-epoch 200/--from-epoch 1/; s/10-500:10/8-16:4/; s/ RUN$/ samples\/cats-a/; s/--count 1000/--count 60/
+sed -i 's/--from-epoch 200/--from-epoch 1/; s/10-500:10/8-16:4/; s/ RUN$/ samples\/cats-a/
+    s/verify \(run\|samples.*\)\/checkpoint-0200/verify samples\/cats-a\/checkpoint-0001/; s/--count 1000/--count 60/
     s/batch dcgan64-paper/batch dcgan-16x3/; s/--batch \(256\|32\|64\)/--batch 4/
     s/ --two-sample$/ --two-sample -n 20/; s/dcgan128/dcgan64/; s/r3gan-64/r3gan-32/
     s/ --raw -/ --frames 2 --raw -/' lines

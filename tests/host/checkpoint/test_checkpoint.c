@@ -2,6 +2,7 @@
 #include "host/checkpoint/checkpoint.h"
 #include "checkpoint_files.h"
 #include "host/checkpoint/checkpoint_layout.h"
+#include "host/checkpoint/difference.h"
 #include "tempdir.h"
 #include "test.h"
 
@@ -22,6 +23,8 @@ static void test_resume(dg_type real)
     info.data_fingerprint = UINT64_MAX - 1;
     info.data_count = 3;
     info.images = 12345;
+    dg_provenance_here(a.b, UINT64_MAX, &info.by);
+    info.by.since = 4;
     DG_CHECK(machine_save(&a, &info, path) == DG_OK && machine_save(&a, &info, other) == DG_OK);
     DG_CHECK(same_file(path, other));
 
@@ -30,6 +33,9 @@ static void test_resume(dg_type real)
     const dg_st *st = f.st;
     DG_CHECK(got.step == 5 && got.epoch == 1 && got.batch == 2 && got.seed == UINT64_MAX && got.data_count == 3);
     DG_CHECK(got.images == 12345);
+    DG_CHECKF(!memcmp(&got.by, &info.by, sizeof got.by) && !strncmp(got.by.device, "CPU, ", 5) &&
+                  !strchr(got.by.device + 5, ' ') && !strchr(got.by.compiler, ';'),
+              "%s, %s, %s", got.by.version, got.by.compiler, got.by.device);
     DG_CHECK(got.data_fingerprint == UINT64_MAX - 1 && !strcmp(got.precision, real == DG_F64 ? "fp64" : "fp32"));
     DG_CHECKF(!strcmp(got.config, config), "config came back as %s", got.config);
     DG_CHECK(!strcmp(f.model.text, tiny_text(&tiny)) && f.model.size == tiny.size);
@@ -120,6 +126,7 @@ static void test_refusals(void)
     if (!machine_up(&a, &tiny, DG_F32, true)) return;
     dg_checkpoint_info info = machine_info(&a, 0);
     info.images = 5;
+    dg_provenance_here(a.b, 0, &info.by);
     DG_CHECK(machine_save(&a, &info, temp_path("good.safetensors")) == DG_OK);
     edit none = {0};
     DG_CHECK(edit_file(temp_path("good.safetensors"), temp_path("edited.safetensors"), &none));
@@ -156,6 +163,7 @@ static void test_refusals(void)
         {{.key = "precision"}, "missing"},
         {{.key = "model"}, "has no model"},
         {{.key = "model", .text = "[model]\nname = x\n"}, "edited"},
+        {{.key = "unchanged-since", .text = "-1"}, "unchanged-since = -1"},
         {{.key = "step"}, "step = (missing)"},
         {{.key = "step", .text = "-1"}, "step = -1"},
         {{.key = "epoch", .text = "99999999999999999999"}, "epoch = 9999"},
@@ -205,9 +213,75 @@ static void test_refusals(void)
     machine_down(&a);
 }
 
+/* All of a is compared with one changed copy of it. */
+static void test_difference(void)
+{
+    static machine a;
+    if (!machine_up(&a, &tiny, DG_F32, true)) return;
+    const char *path = temp_path("good.safetensors"), *other = temp_path("edited.safetensors");
+    machine_keep(&a, 3, path);
+    machine_down(&a);
+    static const struct {
+        edit e;
+        const char *name, *key;
+        size_t values, of;
+        double least; /* bound of the largest difference */
+    } cases[] = {
+        {{0}, "", "", 0, 0, 0},
+        {{.tensor = "adam.m.G.main.0.weight", .value = 7, .at = 5}, "adam.m.G.main.0.weight", "", 1, 960, 6.5},
+        {{.tensor = "G.main.0.weight", .value = NAN}, "G.main.0.weight", "", 1, 960, 1e300},
+        {{.tensor = "G.main.1.num_batches_tracked", .value = 9}, "G.main.1.num_batches_tracked", "", 1, 1, 6},
+        {{.tensor = "G.main.0.weight", .drop = true}, "G.main.0.weight", "", 0, 0, 0},
+        {{.tensor = "G.main.0.weight", .flat = true}, "G.main.0.weight", "", 0, 0, 0},
+        {{.tensor = "G.main.0.weight", .rename = "x"}, "G.main.0.weight", "", 0, 0, 0},
+        {{.key = "seed", .text = "8"}, "", "seed", 0, 0, 0},
+        {{.key = "seed"}, "", "seed", 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        dg_st *x = NULL, *y = NULL;
+        dg_difference d, back;
+        if (!edit_file(path, other, &cases[i].e) || dg_st_read(path, 0, &x) || dg_st_read(other, 0, &y)) continue;
+        dg_checkpoint_difference(x, y, &d);
+        dg_checkpoint_difference(y, x, &back);
+        DG_CHECKF(!strcmp(d.name, cases[i].name) && !strcmp(d.key, cases[i].key) && d.values == cases[i].values &&
+                      d.of == cases[i].of && d.largest >= cases[i].least && d.tensors == dg_st_count(x),
+                  "case %zu: %s, %s, %zu of %zu, %g", i, d.name, d.key, d.values, d.of, d.largest);
+        DG_CHECKF((d.others > 0) == (back.others > 0) && (d.others > 0) == !!*d.name && !strcmp(back.key, d.key),
+                  "case %zu: the other way round %s, %s", i, back.name, back.key);
+        dg_st_free(x);
+        dg_st_free(y);
+    }
+}
+
+static void test_provenance(void)
+{
+    dg_provenance a, b;
+    const char *x, *y;
+    dg_backend gpu = {.name = "cuda:3, NVIDIA X 9, sm_90"}, cpu = {.name = "cpu, 12 threads, avx2", .threads = 12},
+               odd = {.name = "plain"};
+    dg_provenance_here(&cpu, 0, &a);
+    DG_CHECK(!strcmp(a.device, "CPU, avx2") && !dg_provenance_differs(&a, &a, &x, &y));
+    dg_provenance_here(&odd, 0, &b);
+    DG_CHECK(!strcmp(b.device, "plain") && !strcmp(dg_provenance_differs(&a, &b, &x, &y), "device") && x == a.device &&
+             y == b.device);
+    dg_provenance_here(&gpu, 5, &b);
+    a = b;
+    DG_CHECKF(!strcmp(b.device, "NVIDIA X 9, sm_90"), "%s", b.device);
+    a.since = 3;
+    DG_CHECK(!dg_provenance_differs(&a, &b, &x, &y));
+    a.kernels = 6;
+    DG_CHECK(!strcmp(dg_provenance_differs(&a, &b, &x, &y), "kernels") && !*x && !*y);
+    a.compiler[0] = '?';
+    DG_CHECK(!strcmp(dg_provenance_differs(&a, &b, &x, &y), "compiler") && *x == '?');
+    a.version[0] = '?';
+    DG_CHECK(!strcmp(dg_provenance_differs(&a, &b, &x, &y), "version"));
+}
+
 int main(void)
 {
     temp_make("checkpoint");
+    test_difference();
+    test_provenance();
     test_resume(DG_F32);
     test_resume(DG_F64);
     test_place();

@@ -13,7 +13,7 @@ static int (*const commands[DG_CMDS])(const dg_options *) = {
     [DG_CMD_CHECK] = dg_cmd_check,   [DG_CMD_BENCH] = dg_cmd_bench,       [DG_CMD_PROFILE] = dg_cmd_profile,
     [DG_CMD_PLAN] = dg_cmd_plan,     [DG_CMD_TUNE] = dg_cmd_tune,         [DG_CMD_INFO] = dg_cmd_info,
     [DG_CMD_EXPORT] = dg_cmd_export, [DG_CMD_IMPORT] = dg_cmd_import,     [DG_CMD_REPORT] = dg_cmd_report,
-    [DG_CMD_DOCTOR] = dg_cmd_doctor,
+    [DG_CMD_DOCTOR] = dg_cmd_doctor, [DG_CMD_VERIFY] = dg_cmd_verify,
 };
 
 /* Runs `dcgan LINE` and returns its exit code. */

@@ -150,6 +150,10 @@ static const row rows[] = {
     {.line = "--resume --out out --epochs 2 --eval-every 1 --no-report",
      .before = "--data many --model tiny.cfg --batch 8 --epochs 1 --out out",
      .stride = 70},
+    {.line = "verify out",
+     .before = "--data cats --model tiny.cfg --batch 4 --epochs 2 --checkpoint-every 1 --sample-every 0 --no-report "
+               "--out out",
+     .stride = 5},
     {.line = "--data shapes --test 0.25 --model dropout.cfg --batch 5 --epochs 1 --seed 1 --out out",
      .result = "out/checkpoint.safetensors"},
     {.line = "--data cats --model tiny.cfg --batch 2 --epochs 1 --sample-every 0 --no-report --out out",

@@ -39,18 +39,20 @@ static void test_prune(void)
                                         "xcheckpoint-0001.safetensors"};
     char name[300];
     begin();
-    DG_CHECK(dg_history_newest(&r, name) == DG_OK && !*name);
+    DG_CHECK(dg_history_newest(&r, UINT64_MAX, name) == DG_OK && !*name);
     for (int i = 8; i <= 12; i++) {
         snprintf(name, sizeof name, "checkpoint-%04d.safetensors", i);
         put(name, "x");
     }
     for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) put(other[i], "x");
-    DG_CHECK(dg_history_newest(&r, name) == DG_OK && !strcmp(name, "checkpoint-0012.safetensors"));
+    DG_CHECK(dg_history_newest(&r, UINT64_MAX, name) == DG_OK && !strcmp(name, "checkpoint-0012.safetensors"));
+    DG_CHECK(dg_history_newest(&r, 12, name) == DG_OK && !strcmp(name, "checkpoint-0011.safetensors"));
+    DG_CHECK(dg_history_newest(&r, 8, name) == DG_OK && !*name);
     /* An error that looked like an empty directory would make the run restart and overwrite its files. */
     static const int errors[] = {EMFILE, ENFILE, ENOMEM, EIO};
     for (int i = 0; i < 4; i++) {
         listing = errors[i];
-        DG_CHECK(dg_history_newest(&r, name) == (listing == EIO ? DG_IO : DG_DEVICE));
+        DG_CHECK(dg_history_newest(&r, UINT64_MAX, name) == (listing == EIO ? DG_IO : DG_DEVICE));
         DG_CHECKF(strstr(dg_message(), "cannot be listed: ") && strstr(dg_message(), strerror(listing)), "%s",
                   dg_message());
     }

@@ -58,6 +58,32 @@ static void test_open(void)
     can_be_opened("deep/er/run", false);
 }
 
+/* Readers share a run directory, and exclude runs. */
+static void test_hold(void)
+{
+    dg_rundir r, first, second;
+    DG_CHECK(open_it("held", false, &r) == DG_OK);
+    DG_REFUSED(dg_rundir_hold(temp_path("held"), &first), DG_LOCKED, temp_text("process %ld on ", (long)getpid()));
+    dg_rundir_close(&r);
+    DG_WORKS(dg_rundir_hold(temp_path("held"), &first));
+    DG_WORKS(dg_rundir_hold(temp_path("held"), &second));
+    DG_CHECK(dg_rundir_has(&first, "run.lock") && temp_holds(temp_path("held/run.lock"), ""));
+    dg_rundir_close(&first);
+    DG_CHECK(open_it("held", true, &r) == DG_LOCKED);
+    dg_rundir_close(&second);
+    can_be_opened("held", false);
+    unlink(temp_path("held/run.lock"));
+    DG_CHECK(dg_rundir_hold(temp_path("held"), &first) == DG_OK && first.lock < 0);
+    dg_rundir_close(&first);
+    DG_CHECK(!exists("held/run.lock"));
+    DG_REFUSED(dg_rundir_hold(temp_path("no"), &first), DG_IO, "no: cannot read");
+    DG_CHECK(symlink("elsewhere", temp_path("held/run.lock")) == 0);
+    DG_REFUSED(dg_rundir_hold(temp_path("held"), &first), DG_IO, "held/run.lock");
+    char long_name[4096];
+    snprintf(long_name, sizeof long_name, "%04090d", 1);
+    DG_REFUSED(dg_rundir_hold(long_name, &first), DG_USAGE, "too long");
+}
+
 static const char *one_file(const char *name, const char *file, const char *text)
 {
     mkdir(temp_path(name), 0777);
@@ -342,5 +368,5 @@ static void test_long_names(void)
     dg_rundir_close(&r);
 }
 
-DG_TESTS_IN("rundir", test_open, test_existing_run, test_refusals, test_replaced, test_abandon, test_sweep,
+DG_TESTS_IN("rundir", test_open, test_hold, test_existing_run, test_refusals, test_replaced, test_abandon, test_sweep,
             test_stale_name, test_unknown_owner, test_long_names, test_race)
