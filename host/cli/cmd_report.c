@@ -9,6 +9,7 @@
 #include "host/cli/commands.h"
 #include "host/cli/outputs.h"
 #include "host/report/report.h"
+#include "host/rundir/rundir.h"
 
 /* Log files without a run directory need a page elsewhere. */
 static dg_err read_run(dg_report_run *r, const dg_options *o, const char *path)
@@ -19,6 +20,7 @@ static dg_err read_run(dg_report_run *r, const dg_options *o, const char *path)
         return dg_fail(DG_IO, DG_MSG("report-no-directory", "%s: cannot open the directory: %s"), path,
                        strerror(errno));
     dg_err e = dg_report_read(r, dir, path);
+    if (!e && dir >= 0 && o->operands == 1 && !o->out) e = dg_rundir_in_use(dir, path, &r->live);
     if (e || dir < 0) return e;
     return o->operands == 1 ? dg_report_grids_renew(&r->grids, dir, path)
                             : dg_report_grids_newest(&r->grids, dir, path);

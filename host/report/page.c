@@ -68,7 +68,7 @@ static void put_slider(FILE *to, const dg_report_grids *g)
     if (g->n < 2) return;
     fprintf(to,
             "<div class=\"slide\"><button id=\"play\" type=\"button\">Play</button><input id=\"slider\" type=\"range\" "
-            "min=\"0\" max=\"%d\" value=\"%d\" aria-label=\"Epoch of the samples\"></div>\n",
+            "min=\"0\" max=\"%d\" value=\"%d\" autocomplete=\"off\" aria-label=\"Epoch of the samples\"></div>\n",
             g->n - 1, g->n - 1);
 }
 
@@ -384,9 +384,14 @@ static void subtitle(const dg_report_run *r, char *out, size_t size)
 static dg_err put_page(FILE *to, const void *context)
 {
     const dg_report_run *r = context;
+    const dg_log_row *last = last_row(r);
     char line[800];
     subtitle(r, line, sizeof line);
     dg_html_begin(to, r->name, line);
+    if (r->live)
+        fprintf(to,
+                "<p class=\"note\" id=\"live\" data-step=\"%ju\">The run is training. This page reloads itself.</p>\n",
+                (uintmax_t)(last ? last->step : 0));
     dg_err e = put_images(to, r);
     put_findings(to, r);
     if (!e) e = put_curves(to, r);

@@ -37,6 +37,7 @@
     show(to);
     e.preventDefault();
   });
+  slider.epochs = grids.map(function (g) { return g[0]; });
   show(+slider.value);
 })();
 // The values of a plot where the mouse or a finger is; arrow keys go from point to point.
@@ -79,3 +80,61 @@ document.querySelectorAll('.plot').forEach(function (plot) {
   });
   show(longest.x.length - 1, false);
 });
+// The page of a run that is training reloads itself. The history entry keeps what the reader sees: it works from
+// file:// and in a sandbox, where other storage may be forbidden.
+(function () {
+  var live = document.getElementById('live'), slider = document.getElementById('slider');
+  var play = document.getElementById('play'), kept = history.state && history.state.report, held = false;
+  var least = Math.max(5e3, 10 * performance.now()), most = 3e5, day = 864e5, now = Date.now();
+  var since = live && kept && kept.step === live.dataset.step ? kept.since : now; // time of the newest change
+  function all(of, selector) { return Array.prototype.slice.call(of.querySelectorAll(selector)); }
+  function controls(section) { return all(section, 'button, input, summary, [tabindex]'); }
+  function top(element) { return element.getBoundingClientRect().top; }
+  function keep() {
+    var above = all(document, 'section').filter(function (s) { return top(s) <= 0; }).pop();
+    var focus = document.activeElement, of = focus && focus.closest('section');
+    history.replaceState({ report: {
+      step: live.dataset.step, since: since,
+      epoch: slider && +slider.value < +slider.max ? slider.epochs[+slider.value] : null, // null: the newest
+      section: above && above.id, y: above ? -top(above) : scrollY, x: scrollX,
+      open: all(document, 'details').map(function (d) { return d.open; }),
+      focus: of ? [of.id, controls(of).indexOf(focus)] : null
+    } }, '');
+  }
+  function scroll() {
+    var section = kept.section && document.getElementById(kept.section);
+    scrollTo(kept.x, Math.round(section ? scrollY + top(section) + kept.y : kept.y));
+  }
+  function restore() {
+    var of = kept.focus && document.getElementById(kept.focus[0]), control = of && controls(of)[kept.focus[1]];
+    if (slider && kept.epoch !== null) {
+      slider.value = slider.epochs.filter(function (e) { return e <= kept.epoch; }).length - 1;
+      slider.dispatchEvent(new Event('input'));
+    }
+    all(document, 'details').forEach(function (d, i) { d.open = !!kept.open[i]; });
+    if (control) control.focus({ preventScroll: true });
+    scroll();
+    addEventListener('load', scroll);
+  }
+  // A reload would interrupt a film, a drag or a selection. A hidden page waits until somebody looks at it.
+  function busy() {
+    return document.hidden || held || (play && play.textContent === 'Stop') || !getSelection().isCollapsed;
+  }
+  function reload() {
+    if (busy()) return setTimeout(reload, 500);
+    keep();
+    location.reload();
+  }
+  if (kept) restore();
+  history.scrollRestoration = live ? 'manual' : 'auto';
+  if (!live) {
+    if (kept) history.replaceState(null, '');
+    return;
+  }
+  addEventListener('pointerdown', function () { held = true; });
+  ['pointerup', 'pointercancel', 'blur'].forEach(function (e) { addEventListener(e, function () { held = false; }); });
+  addEventListener('beforeunload', keep);
+  // Slow runs reload less often. A run that was killed leaves a page that never changes.
+  if (now - since < day) setTimeout(reload, Math.min(Math.max((now - since) / 10, least), most));
+  else live.textContent = 'This page has not changed for a day and no longer reloads itself. Has the run been killed?';
+})();

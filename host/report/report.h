@@ -32,6 +32,7 @@ typedef struct {
     dg_grid_seen *seen;
     int seens;
     dg_doctor *doctor; /* NULL without the log of a GAN */
+    bool live;         /* the run is training, so the page reloads itself */
 } dg_report_run;
 
 /* Read a run directory, except r->grids, or a log file without a directory (dir < 0). Grids in r->seen are not read

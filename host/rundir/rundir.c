@@ -255,6 +255,22 @@ dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out)
     return DG_OK;
 }
 
+dg_err dg_rundir_in_use(int dir, const char *path, bool *yes)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    const int fd = openat(dir, "run.lock", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int failed = fd < 0 && errno != ENOENT;
+    *yes = false;
+    while (fd >= 0 && (failed = fcntl(fd, F_OFD_GETLK, &whole)) && errno == EINTR) {}
+    const int error = errno;
+    if (fd >= 0) close(fd);
+    if (failed)
+        return dg_fail(DG_IO, DG_MSG("lock-unreadable", "%s/run.lock: cannot test whether a run is active: %s"), path,
+                       strerror(error));
+    *yes = fd >= 0 && whole.l_type == F_WRLCK;
+    return DG_OK;
+}
+
 /* A read lock admits other readers, but no run, which needs a write lock. */
 static dg_err hold_lock(dg_rundir *r)
 {

@@ -22,6 +22,8 @@ dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out);
 /* Open a run directory for reading, without changes to it. Until dg_rundir_close, no run can use the directory. Returns
  * DG_LOCKED if a run uses the directory. A directory without run.lock is not locked. */
 dg_err dg_rundir_hold(const char *path, dg_rundir *out);
+/* Set *yes if a run uses the open directory `dir`. Returns DG_IO if run.lock cannot be tested. */
+dg_err dg_rundir_in_use(int dir, const char *path, bool *yes);
 void dg_rundir_close(dg_rundir *r);
 /* Close the directory of a run that failed to start. Removes the run's files, except skipped.txt, and the empty
  * directories that the run created. */

@@ -13,7 +13,7 @@ struct dg_report_keeper {
     dg_grid_seen *seen;
     int seens;
     uint64_t nearest;
-    bool warned;
+    bool warned, last;
     double took, ended;
     long given;
 };
@@ -46,7 +46,7 @@ static dg_err renew(dg_report_keeper *k)
 {
     char path[4400];
     const dg_directory at = dg_rundir_at(k->dir);
-    dg_report_run r = {.seen = k->seen, .seens = k->seens};
+    dg_report_run r = {.seen = k->seen, .seens = k->seens, .live = !k->last};
     dg_err e = dg_report_grids_renew(&k->encoded, k->dir->fd, k->dir->path);
     if (!e) e = find_nearest(k, &at);
     if (!e) e = dg_report_read(&r, k->dir->fd, k->dir->path);
@@ -78,6 +78,7 @@ bool dg_report_renew(dg_report_keeper *k, bool last)
 {
     if (!last && (dg_worker_left(k->writer) > 0 || dg_clock() - k->ended < 20 * k->took)) return false;
     if (last) (void)dg_worker_wait(k->writer, dg_worker_given(k->writer));
+    k->last = last;
     k->given = dg_worker_given(k->grids);
     dg_worker_give(k->writer, write_page, k);
     return true;

@@ -14,7 +14,8 @@ dg_err dg_report_keep(const dg_rundir *dir, const dg_dataset *data, dg_worker *w
                       dg_report_keeper **out);
 
 /* Start to write report.html, unless the previous write is unfinished or ended less than 20 times its duration ago.
- * Returns true if the write was started. If `last` is set, wait for earlier writes, then always start. */
+ * Returns true if the write was started. If `last` is set, wait for earlier writes, then always start; the page then no
+ * longer reloads itself. */
 bool dg_report_renew(dg_report_keeper *k, bool last);
 
 void dg_report_keep_end(dg_report_keeper *k); /* Call dg_report_keep_end after closing the writer; k may be NULL. */

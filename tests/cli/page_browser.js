@@ -3,45 +3,16 @@
    page's own worker. Prints the mean processor time per image in milliseconds. Also checks the width on a phone, and
    with --controls each control of the page. Writes OUT-saved.png (the saved sample of seed 7), OUT-desktop.png and
    OUT-phone.png (screenshots). Fails if the page makes a request or logs an error. */
-const {spawn} = require('child_process');
 const fs = require('fs');
-const os = require('os');
 const path = require('path');
+const {open: openBrowser} = require('./browser_chromium.js');
 const {stateOf, writeImage} = require('./page_kit.js');
 
 const given = process.argv.slice(2), all = given[0] === '--controls';
 const [program, page, out, ...states] = given.slice(all ? 1 : 0);
-const profile = fs.mkdtempSync(path.join(os.tmpdir(), 'dcgan-chromium-'));
-const browser = spawn(program, ['--headless', '--no-sandbox', '--disable-gpu', '--remote-debugging-pipe',
-    `--user-data-dir=${profile}`, 'about:blank'], {stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe']});
 const PHONE = 390; // pixels
-const answers = new Map(), requests = [], errors = [];
-let sent = 0, session, rest = '';
-
-browser.stdio[4].on('data', data => {
-    const messages = (rest + data).split('\0');
-    rest = messages.pop();
-    for (const m of messages.map(text => JSON.parse(text))) {
-        if (m.method === 'Network.requestWillBeSent') requests.push(m.params.request.url);
-        if (m.method === 'Runtime.exceptionThrown') errors.push(JSON.stringify(m.params.exceptionDetails));
-        if (m.method === 'Log.entryAdded') errors.push(m.params.entry.text);
-        if (answers.has(m.id)) answers.get(m.id)(m);
-    }
-});
-
-function call(method, params = {}, sessionId = session) {
-    const id = ++sent;
-    browser.stdio[3].write(`${JSON.stringify({id, method, params, ...(sessionId && {sessionId})})}\0`);
-    return new Promise((resolve, reject) => answers.set(id, m =>
-        m.error ? reject(new Error(JSON.stringify(m.error))) : resolve(m.result)));
-}
-
-async function run(expression) {
-    const {result, exceptionDetails} = await call('Runtime.evaluate',
-        {expression, awaitPromise: true, returnByValue: true});
-    if (exceptionDetails) throw new Error(`${expression}: ${JSON.stringify(exceptionDetails)}`);
-    return result.value;
-}
+let browser;
+const call = (...given) => browser.call(...given), run = expression => browser.run(expression);
 
 /* Waits until the expression is true, at most two minutes. */
 async function until(expression) {
@@ -155,9 +126,7 @@ async function withoutWorkers() {
 }
 
 async function main() {
-    const {targetInfos} = await call('Target.getTargets'), {targetId} = targetInfos.find(t => t.type === 'page');
-    ({sessionId: session} = await call('Target.attachToTarget', {targetId, flatten: true}));
-    for (const domain of ['Page', 'Runtime', 'Network', 'Log']) await call(`${domain}.enable`);
+    browser = await openBrowser(program);
     await open('#seed=7', PHONE, 844, true);
     await until(`shown && ${idle}`);
     await screenshot('phone');
@@ -169,15 +138,9 @@ async function main() {
     await images();
     if (all) await controls();
     await withoutWorkers();
-    const others = requests.filter(url => !/^(file|blob|data|about):/.test(url));
+    const others = browser.requests.filter(url => !/^(file|blob|data|about):/.test(url));
     if (others.length) throw new Error(`requests: ${others}`);
-    if (errors.length) throw new Error(`errors: ${errors}`);
+    if (browser.errors.length) throw new Error(`errors: ${browser.errors}`);
 }
 
-main().then(() => 0, e => (console.error(String(e)), 1)).then(code => {
-    browser.once('exit', () => {
-        fs.rmSync(profile, {recursive: true, force: true, maxRetries: 50, retryDelay: 100}); // others of it end later
-        process.exit(code);
-    });
-    call('Browser.close', {}, null).catch(() => browser.kill());
-});
+main().then(() => 0, e => (console.error(String(e)), 1)).then(code => browser.close(code));

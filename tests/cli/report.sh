@@ -45,6 +45,30 @@ page odd.html '\x0a<i>'
 mv "$hostile/
 <i>" "$hostile/run"
 
+# only the report of a run that is training reloads itself (long/live_report.sh has it in a browser)
+live() { grep -q '<p class="note" id="live" data-step="[0-9]*">' "$1"; }
+! live one.html
+fact $? 'the report of a finished run should not reload itself'
+"$program" $train --epochs 100000 --checkpoint-every 0 --out training 2> .err &
+training=$! n=0
+while [ $n -lt 600 ] && ! live training/report.html 2> .err; do n=$((n + 1)) && sleep 0.05; done
+ensure 'a report should be live during the training' live training/report.html
+kill -STOP $training
+exits 0 report training -q --out other.html
+! live other.html
+fact $? 'a report that the run does not write should not reload itself'
+exits 0 report training -q
+ensure 'dcgan report should see that the run is training' live training/report.html
+kill -CONT $training
+kill $training
+wait $training
+! live training/report.html
+fact $? 'the report of an interrupted run should not reload itself'
+killed killed $train --epochs 100000
+exits 0 report killed -q
+! live killed/report.html
+fact $? 'dcgan report should see that the run was killed'
+
 # a resumed run updates it
 exits 0 --resume --out "$hostile/run" --epochs 5 -q
 page "$hostile/run/report.html" 'epoch 5 of 5, step 15'

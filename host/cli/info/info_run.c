@@ -13,6 +13,7 @@
 
 #include "core/base/file_io.h"
 #include "host/rundir/log_text.h"
+#include "host/rundir/rundir.h"
 #include "host/options/option_table.h"
 
 static void add_row(cJSON *to, const dg_recipe *recipe, const dg_log_row *r)
@@ -84,19 +85,14 @@ dg_err dg_info_log(const char *path, cJSON *to)
     return DG_OK;
 }
 
-static dg_err add_in_use(const char *lock, cJSON *to)
+static dg_err add_in_use(const char *path, cJSON *to)
 {
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int fd = open(lock, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    const bool none = fd < 0 && errno == ENOENT;
-    dg_err e = DG_OK;
-    int failed = 0;
-    while (fd >= 0 && (failed = fcntl(fd, F_OFD_GETLK, &whole)) && errno == EINTR) {}
-    if (!none && (fd < 0 || failed))
-        e = dg_fail(DG_IO, DG_MSG("lock-unreadable", "%s: cannot test whether a run is active: %s"), lock,
-                    strerror(errno));
-    else cJSON_AddBoolToObject(to, "in use", !none && whole.l_type != F_UNLCK);
-    if (fd >= 0) close(fd);
+    bool yes;
+    const int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0) return dg_fail(DG_IO, "%s: cannot open the directory: %s", path, strerror(errno));
+    const dg_err e = dg_rundir_in_use(dir, path, &yes);
+    close(dir);
+    if (!e) cJSON_AddBoolToObject(to, "in use", yes);
     return e;
 }
 
@@ -169,13 +165,11 @@ static void add_file(run *r, const char *name, const char *key, dg_err (*add)(co
 dg_err dg_info_directory(const char *path, cJSON *to)
 {
     run r = {.path = path, .to = to};
-    char lock[4200];
     const dg_err listed = count_files(&r);
     if (listed && !r.ours && !r.checkpoints) return listed;
     dg_info_text(to, "kind", DG_INFO_RUN);
     note(&r, to, "error", listed);
-    snprintf(lock, sizeof lock, "%.4096s/run.lock", path);
-    note(&r, to, "in use", add_in_use(lock, to));
+    note(&r, to, "in use", add_in_use(path, to));
     dg_info_whole(to, "grids of samples", r.grids);
     dg_info_whole(to, "checkpoints", r.checkpoints);
     add_file(&r, "checkpoint.safetensors", "newest checkpoint", dg_info_safetensors);

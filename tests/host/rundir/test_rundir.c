@@ -62,11 +62,14 @@ static void test_open(void)
 static void test_hold(void)
 {
     dg_rundir r, first, second;
+    bool yes = false;
     DG_CHECK(open_it("held", false, &r) == DG_OK);
+    DG_CHECK(dg_rundir_in_use(r.fd, "held", &yes) == DG_OK && yes);
     DG_REFUSED(dg_rundir_hold(temp_path("held"), &first), DG_LOCKED, temp_text("process %ld on ", (long)getpid()));
     dg_rundir_close(&r);
     DG_WORKS(dg_rundir_hold(temp_path("held"), &first));
     DG_WORKS(dg_rundir_hold(temp_path("held"), &second));
+    DG_CHECK(dg_rundir_in_use(first.fd, "held", &yes) == DG_OK && !yes);
     DG_CHECK(dg_rundir_has(&first, "run.lock") && temp_holds(temp_path("held/run.lock"), ""));
     dg_rundir_close(&first);
     DG_CHECK(open_it("held", true, &r) == DG_LOCKED);
@@ -74,6 +77,7 @@ static void test_hold(void)
     can_be_opened("held", false);
     unlink(temp_path("held/run.lock"));
     DG_CHECK(dg_rundir_hold(temp_path("held"), &first) == DG_OK && first.lock < 0);
+    DG_CHECK(dg_rundir_in_use(first.fd, "held", &yes) == DG_OK && !yes);
     dg_rundir_close(&first);
     DG_CHECK(!exists("held/run.lock"));
     DG_REFUSED(dg_rundir_hold(temp_path("no"), &first), DG_IO, "no: cannot read");
