@@ -1,9 +1,10 @@
 #!/bin/sh
-# report.html of a run that is training, in headless Chromium and, with `make soak`, in Firefox: it reloads itself, and
+# With `make soak`: report.html of a run that is training, in headless Chromium and Firefox. It reloads itself, and
 # slider, scroll position, open details and focus stay. A finished report does not reload. $CHROMIUM and $FIREFOX are
 # the browsers.
 . "$(dirname "$0")/../kit"
 needs node
+soaks || { skip 'browsers: make soak'; finish; }
 cd "$dir" || exit 1
 exits 0 data --synthesize cats --count 256 --size 16 -q || finish
 # live KIND BROWSER
@@ -22,6 +23,6 @@ live()
 chromium=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome)}
 firefox=${FIREFOX:-$(command -v firefox || command -v firefox-esr)}
 if [ -z "$chromium" ]; then skip 'there is no Chromium'; else live chromium "$chromium"; fi
-if [ -z "$firefox" ] || ! soaks; then skip 'Firefox: not here, or not make soak'; else live firefox "$firefox"; fi
+if [ -z "$firefox" ]; then skip 'there is no Firefox'; else live firefox "$firefox"; fi
 [ -n "$chromium$firefox" ] || exit 77
 finish
