@@ -83,14 +83,15 @@ DCGAN_API void dcgan_free(dcgan_job *job);
 
 typedef struct {
     const char *model;  /* valid until the job is freed */
-    int size, channels; /* images have size x size pixels and `channels` channels */
+    int size, channels; /* size: width of the images, and the height of square images */
     uint64_t seed;
     uint64_t step, epoch; /* training steps and epochs so far */
     int classes;          /* of a conditional generator, or 0 */
+    int height;           /* of the images */
 } dcgan_info;
 DCGAN_API dcgan_info dcgan_info_of(const dcgan_job *job);
 
-/* Generates n images, (n, size, size, channels) bytes, as `dcgan generate` does with the seeds `first` to
+/* Generates n images, (n, height, width, channels) bytes, as `dcgan generate` does with the seeds `first` to
  * `first` + n - 1. May be called during training. */
 DCGAN_API dcgan_error dcgan_sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels);
 
@@ -115,9 +116,10 @@ DCGAN_API dcgan_training dcgan_training_defaults(void);
 
 /* The dataset. The caller owns the memory, which must not change while the job exists. */
 typedef struct {
-    const uint8_t *pixels; /* (count, size, size, channels) */
-    int count, size, channels;
-    const int32_t *labels; /* (count) classes from 0 on, for a model with classes such as "dcgan32-10classes" */
+    const uint8_t *pixels;     /* (count, height, width, channels) */
+    int count, size, channels; /* size: width */
+    const int32_t *labels;     /* (count) classes from 0 on, for a model with classes such as "dcgan32-10classes" */
+    int height;                /* 0: size, for square images */
 } dcgan_images;
 typedef dcgan_images dcgan_pictures; /* the name before 0.1.0 */
 

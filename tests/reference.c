@@ -294,20 +294,22 @@ void dg_ref_maxpool_dx(const dg_pool_args *a)
     }
 }
 
-/* Mean pooling forward and backward, one term at a time. Backward, each window adds dy / (K * K) to its pixels. */
+/* Mean pooling forward and backward, one term at a time. Backward, each window adds dy / (K * columns) to its pixels.
+ */
 static void meanpool(const dg_pool_args *a, bool backward)
 {
     const int64_t results = (int64_t)a->N * a->Ho * a->Wo * a->C, values = (int64_t)a->N * a->H * a->W * a->C;
+    const int columns = dg_pool_columns(a);
     memset(backward ? a->dx : a->y, 0, (size_t)(backward ? values : results) * sizeof(double));
     for (int64_t i = 0; i < results; i++) {
         const int c = (int)(i % a->C), ox = (int)(i / a->C % a->Wo), oy = (int)(i / a->C / a->Wo % a->Ho);
         const int64_t n = i / a->C / a->Wo / a->Ho;
         for (int iy = oy * a->S - a->P; iy < oy * a->S - a->P + a->K; iy++)
-            for (int ix = ox * a->S - a->P; ix < ox * a->S - a->P + a->K; ix++) {
+            for (int ix = ox * a->S - a->P; ix < ox * a->S - a->P + columns; ix++) {
                 if (iy < 0 || iy >= a->H || ix < 0 || ix >= a->W) continue;
                 const int64_t at = ((n * a->H + iy) * a->W + ix) * a->C + c;
-                if (backward) ((double *)a->dx)[at] += ((const double *)a->dy)[i] / a->K / a->K;
-                else ((double *)a->y)[i] += ((const double *)a->x)[at] / a->K / a->K;
+                if (backward) ((double *)a->dx)[at] += ((const double *)a->dy)[i] / a->K / columns;
+                else ((double *)a->y)[i] += ((const double *)a->x)[at] / a->K / columns;
             }
     }
 }

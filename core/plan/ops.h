@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/base/tensor.h"
+#include "core/base/rng.h"
 #include "core/plan/act.h"
 
 enum { DG_NETS_MAX = 2, DG_METRICS_MAX = 10 };
@@ -46,6 +47,9 @@ typedef struct {
     void *y;
     void *scratch;
     int N, H, W, Ci, Ho, Wo, Co, K, S, P;
+    /* 0, or the number of pixels of a map that is not square and that the kernel covers: the convolution is given as
+     * the equal 1x1 convolution of one pixel, whose Ci channels are those of all pixels */
+    int pixels;
     /* DG_MATH_FP16 multiplies x or y by 2^shift before rounding, and divides the sum by 2^shift */
     int shift_x, shift_y;
 } dg_conv_args;
@@ -152,7 +156,8 @@ typedef struct {
     int layer;
 } dg_dropout_args;
 
-/* Pooling over K x K windows with stride S. Padding (P < K) is ignored in a maximum and counts as 0 in a mean.
+/* Pooling over windows of K rows and columns with stride S. `columns` is 0, or the number of columns of the windows of
+ * a mean; below, K x K then stands for K x columns. Padding (P < K) is ignored in a maximum and counts as 0 in a mean.
  *   `maxpool` writes y[n,oy,ox,c] = the largest of x[n, oy*S-P+ky, ox*S-P+kx, c].
  *   `maxpool` also writes place = ky*K+kx of the first largest value or, if the window has a NaN, of the first NaN.
  *   `maxpool_dx` writes dx[n,iy,ix,c] = sum of dy of the windows whose `place` is this pixel.
@@ -166,7 +171,10 @@ typedef struct {
     uint8_t *place;
     void *x, *dy;
     int N, H, W, C, Ho, Wo, K, S, P;
+    int columns;
 } dg_pool_args;
+
+static inline DG_HD int dg_pool_columns(const dg_pool_args *a) { return a->columns ? a->columns : a->K; }
 
 /* Resampling by 2 with the filter f = (1, 3, 3, 1) in both directions (Karras et al. 2020). Outside of the image x = 0.
  *   `resample_down` writes y[n,i,j,c] = sum over k,l of f[k] f[l] x[n, 2i-1+k, 2j-1+l, c] / 64.

@@ -166,6 +166,11 @@ static inline dg_conv_args dg_conv_flat(const dg_conv_args *a)
     return f;
 }
 
+/* Pixels and channels of x in a convolution whose kernel covers all of x. The channels of the pixels are consecutive.
+ */
+static inline int dg_conv_pixels(const dg_conv_args *a) { return a->pixels ? a->pixels : a->H * a->W; }
+static inline int dg_conv_channels(const dg_conv_args *a) { return a->pixels ? a->Ci / a->pixels : a->Ci; }
+
 static inline bool dg_is_conv(dg_op_kind kind)
 {
     return kind == DG_OP_conv_fwd || kind == DG_OP_conv_dx || kind == DG_OP_conv_dw;

@@ -5,13 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/data/sides.h"
 #include "host/files/safetensors.h"
 #include "host/net/recipe.h"
 
 int dg_ck_input(const dg_model *model, dg_ck_tensor out[2])
 {
     const dg_recipe *r = dg_recipe_find(model);
-    const int64_t values = (int64_t)model->size * model->size * model->channels;
+    const int64_t values = (int64_t)dg_size_values(model->size, model->channels);
     for (int i = 0; i < 2 && model->input == DG_INPUT_ZCA; i++) {
         out[i] = (dg_ck_tensor){.kind = DG_PARAMETER_MEAN, .rank = 2 - i, .dim = {values, values}};
         snprintf(out[i].name, sizeof out[i].name, "%s.input.%s", model->net[0].name, i ? "bias" : "weight");
@@ -248,6 +249,13 @@ static const int64_t *conv_shape(const dg_st *st, const char *net, int module)
     return t && t->rank == 4 ? t->dim : NULL;
 }
 
+/* first: shape of the weights of the first layer. The first map of square images has 4 x 4 pixels. */
+static dg_size image_size(const int64_t *first, int halvings)
+{
+    const dg_size map = first[2] == first[3] ? dg_square(4) : (dg_size){(int)first[3], (int)first[2]};
+    return (dg_size){map.W << halvings, map.H << halvings};
+}
+
 dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model)
 {
     const char *stored = dg_st_get(st, "model");
@@ -261,15 +269,16 @@ dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model)
         int layers = first ? 1 : 0;
         for (const int64_t *at; (at = conv_shape(st, prefix, 3 * layers)); layers++) last = at;
         if (layers < 3 || layers > 7 || /* 3 to 7 layers generate images of 16 x 16 to 256 x 256 pixels */
-            first[0] > 4096 || last[0] > 16384 || last[1] > 3 || (d && d[0] > 16384))
+            first[2] > DG_SIDE_MOST || first[3] > DG_SIDE_MOST || first[0] > 4096 || last[0] > 16384 || last[1] > 3 ||
+            (d && d[0] > 16384))
             e = dg_fail(DG_IO,
                         "%s: the tensors are not those of a generator of PyTorch's DCGAN example (main.0.weight, "
                         "main.1.weight, "
                         "...); give the network with {model}",
                         path);
         else
-            e = dg_model_stock(text, "imported", 4 << (layers - 1), (int)last[1], (int)first[0], (int)last[0],
-                               d ? (int)d[0] : (int)last[0]);
+            e = dg_model_stock(text, "imported", image_size(first, layers - 1), (int)last[1], (int)first[0],
+                               (int)last[0], d ? (int)d[0] : (int)last[0]);
     }
     if (!e) e = dg_model_parse(text, path, model);
     const dg_recipe *r;

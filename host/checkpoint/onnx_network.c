@@ -53,7 +53,7 @@ static void whiten(graph *g, char value[DG_ONNX_NAME])
     for (int i = 0; i < 2; i++) dg_onnx_input(n, g->tensor[i].name);
     dg_onnx_int(n, "transB", 1);
     for (int i = 0; i < 2; i++) g->weight[g->weights++] = *g->tensor++;
-    const int64_t image[] = {-1, g->m->channels, g->m->size, g->m->size};
+    const int64_t image[] = {-1, g->m->channels, g->m->size.H, g->m->size.W};
     memcpy(g->image, image, sizeof image);
     add_shape(g, "input.shape", g->image);
     dg_onnx_input(step(g, value, "Reshape", "picture"), "input.shape");

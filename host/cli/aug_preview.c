@@ -21,9 +21,9 @@ static int kept(augmenter *a, const char *name, dg_type type, dg_shape shape)
     return row;
 }
 
-static dg_err open_augmenter(augmenter *a, int N, int size, int channels, int what)
+static dg_err open_augmenter(augmenter *a, int N, dg_size size, int channels, int what)
 {
-    const dg_shape s = {N, size, size, channels};
+    const dg_shape s = dg_size_shape(N, size, channels);
     const dg_err e = dg_own_begin(&a->own, "augment", NULL, 0, DG_F32);
     if (e) return e;
     a->x = kept(a, "x", DG_F32, s);
@@ -31,7 +31,7 @@ static dg_err open_augmenter(augmenter *a, int N, int size, int channels, int wh
     a->state = kept(a, "state", DG_U8, (dg_shape){1, 1, 1, (int)sizeof(dg_step_state)});
     const int seen = kept(a, "seen", DG_F32, s);
     dg_op *op = dg_plan_add(&a->own.plan, DG_OP_augment, "augment");
-    op->u.augment = (dg_augment_args){.N = N, .H = size, .W = size, .C = channels, .what = what};
+    op->u.augment = (dg_augment_args){.N = N, .H = size.H, .W = size.W, .C = channels, .what = what};
     dg_plan_operand(op, "y", seen, 0);
     dg_plan_operand(op, "x", a->x, 0);
     dg_plan_operand(op, "state", a->state, 0);
@@ -62,7 +62,7 @@ static dg_err fill(augmenter *a, const uint8_t *pixels, size_t bytes, uint64_t s
 static dg_err draw(const dg_options *o, const dg_dataset *d)
 {
     const int n = d->count < IMAGES ? d->count : IMAGES;
-    const size_t bytes = (size_t)n * (size_t)d->size * (size_t)d->size * (size_t)d->channels;
+    const size_t bytes = (size_t)n * dg_size_values(d->size, d->channels);
     augmenter a = {.x = 0};
     dg_image sheet = {0};
     uint8_t *all = malloc((STEPS + 1) * bytes);

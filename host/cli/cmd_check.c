@@ -29,7 +29,7 @@ static dg_err draw_images(const dg_options *o, const dg_model *m, dg_dataset *se
     set->count = o->batch > 1 ? 2 * o->batch - 1 : 1;
     set->size = m->size;
     set->channels = m->channels;
-    const size_t bytes = (size_t)set->count * (size_t)m->size * (size_t)m->size * (size_t)m->channels;
+    const size_t bytes = (size_t)set->count * dg_size_values(m->size, m->channels);
     set->pixels = malloc(bytes);
     if (!set->pixels) return dg_fail(DG_DEVICE, "out of memory for %d images", set->count);
     dg_random_bytes(set->pixels, bytes, o->seed, dg_subsequence(DG_STREAM_SYNTH, 0));

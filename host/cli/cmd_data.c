@@ -50,7 +50,7 @@ static int by_count(const void *a, const void *b)
     return x->count != y->count ? (x->count < y->count) - (x->count > y->count) : by_size(a, b);
 }
 
-static size_t image_bytes(const dg_dataset *d) { return (size_t)d->size * (size_t)d->size * (size_t)d->channels; }
+static size_t image_bytes(const dg_dataset *d) { return dg_size_values(d->size, d->channels); }
 
 static void count_sizes(findings *f)
 {
@@ -142,7 +142,7 @@ static void print_report(const dg_dataset_options *o, const findings *f)
     dg_say("%s: %d usable image%s, %d unusable, %d other file%s", o->dir, d->count, dg_s(d->count), f->bad,
            d->skips - f->bad, dg_s(d->skips - f->bad));
     if (*dg_left_out(d, reasons, sizeof reasons)) printf("ignored: %s\n", reasons);
-    printf("for the network: %d x %d x %d, %.1f MiB, fingerprint %016llx\n", d->size, d->size, d->channels,
+    printf("for the network: %d x %d x %d, %.1f MiB, fingerprint %016llx\n", d->size.W, d->size.H, d->channels,
            (double)image_bytes(d) * d->count / 0x1p20, (unsigned long long)d->fingerprint);
     print_classes(d);
     if (d->count) {
@@ -154,7 +154,7 @@ static void print_report(const dg_dataset_options *o, const findings *f)
             if (f->looks.did[i]) printf("  %7d  %s\n", f->looks.did[i], dg_did_name((dg_did)i));
         print_sizes(f);
         if (f->looks.small)
-            printf("  %7d  smaller than the network's %d x %d: enlarged\n", f->looks.small, d->size, d->size);
+            printf("  %7d  smaller than the network's %d x %d: enlarged\n", f->looks.small, d->size.W, d->size.H);
         print_twins(f);
     }
     for (int i = 0; i < f->advices; i++)
@@ -206,7 +206,9 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
     cJSON *j = dg_json_begin(), *list;
     dg_json_put(j, "dir", text(o->dir));
     cJSON_AddNumberToObject(j, "count", d->count);
-    cJSON_AddNumberToObject(j, "size", d->size);
+    if (dg_is_square(d->size)) cJSON_AddNumberToObject(j, "size", d->size.W);
+    cJSON_AddNumberToObject(j, "width", d->size.W);
+    cJSON_AddNumberToObject(j, "height", d->size.H);
     cJSON_AddNumberToObject(j, "channels", d->channels);
     cJSON_AddNumberToObject(j, "bytes", (double)image_bytes(d) * d->count);
     cJSON_AddStringToObject(j, "fingerprint", hex);
@@ -312,7 +314,8 @@ static dg_err write_images(const dg_dataset_options *o, const dg_dataset *d, con
     dg_progress *p = dg_progress_open(out->quiet);
     const dg_err e = dg_dataset_write(d, o->dir, out->write, o->threads, on_written, p);
     dg_progress_close(p);
-    if (!e && !out->json) dg_say("%d image%s of %d x %d in %s", d->count, dg_s(d->count), d->size, d->size, out->write);
+    if (!e && !out->json)
+        dg_say("%d image%s of %d x %d in %s", d->count, dg_s(d->count), d->size.W, d->size.H, out->write);
     return e;
 }
 
@@ -340,19 +343,20 @@ dg_err dg_data_report(const dg_dataset_options *given, const char *classifier, i
 }
 
 typedef struct {
-    int size, channels, classes;
+    dg_size size;
+    int channels, classes;
     char model[64];
 } shape;
 
 static dg_err shape_of(const dg_options *o, shape *out)
 {
     *out = (shape){.size = o->size, .channels = o->channels};
-    if (out->size > 0 && out->channels > 0) return DG_OK;
+    if (out->size.W > 0 && out->channels > 0) return DG_OK;
     dg_model *m = malloc(sizeof *m);
     if (!m) return dg_fail(DG_DEVICE, "out of memory for a model");
     dg_err e = dg_model_read(o->model, m);
     const dg_recipe *recipe = e ? NULL : dg_recipe_find(m);
-    if (!e && out->size <= 0) out->size = m->size;
+    if (!e && out->size.W <= 0) out->size = m->size;
     if (!e && out->channels <= 0) out->channels = m->channels;
     if (recipe && recipe->labels) out->classes = dg_classifier_classes(m);
     snprintf(out->model, sizeof out->model, "%.63s", e ? "" : m->name);
@@ -401,14 +405,14 @@ int dg_cmd_data(const dg_options *o)
     shape s;
     dg_err e = shape_of(o, &s);
     if (e) return (int)e;
-    const int size = s.size;
+    const dg_size size = s.size;
     if (!o->synthesize) return (int)report(o, dir, &s);
     int count = o->count > 0 ? o->count : 1000;
     if (o->threads > 0) omp_set_num_threads(o->threads);
     e = dg_team_begin(o->threads);
     if (!e) e = dg_synthesize(dir, count, size, o->seed, o->classes);
     if (!e && !o->quiet && o->classes)
-        dg_say("%d image%s of %d x %d in %d classes in %s", count, dg_s(count), size, size, o->classes, dir);
-    else if (!e && !o->quiet) dg_say("%d image%s of %d x %d in %s", count, dg_s(count), size, size, dir);
+        dg_say("%d image%s of %d x %d in %d classes in %s", count, dg_s(count), size.W, size.H, o->classes, dir);
+    else if (!e && !o->quiet) dg_say("%d image%s of %d x %d in %s", count, dg_s(count), size.W, size.H, dir);
     return (int)e;
 }

@@ -147,12 +147,12 @@ static dg_err open_all(job *j)
                            : DG_MSG("size-unknown",
                                     "%s: a folder has no image size; add --model NAME of a model of that size"),
                        o->operand[0]);
-    if (own && j->named && (own->size != j->named->size || own->channels != j->named->channels))
+    if (own && j->named && (!dg_same_size(own->size, j->named->size) || own->channels != j->named->channels))
         return dg_fail(DG_USAGE,
                        DG_MSG("image-size-differs",
                               "--model %s: image size %d x %d x %d differs from that of %s (%d x %d x %d)"),
-                       o->model, j->named->size, j->named->size, j->named->channels, o->operand[0], own->size,
-                       own->size, own->channels);
+                       o->model, j->named->size.W, j->named->size.H, j->named->channels, o->operand[0], own->size.W,
+                       own->size.H, own->channels);
     j->jury.size = of->size;
     j->jury.channels = of->channels;
     j->jury.gan = !o->two_sample ? NULL : j->named ? j->named : own;
@@ -203,7 +203,7 @@ static dg_err settle_count(job *j)
 
 static dg_err make(job *j)
 {
-    const size_t image = (size_t)j->jury.size * (size_t)j->jury.size * (size_t)j->jury.channels;
+    const size_t image = dg_size_values(j->jury.size, j->jury.channels);
     const int fid = dg_eval_fid_samples(&j->o, &j->fid, j->reals.count),
               all = fid > j->jury.count ? fid : j->jury.count;
     j->made = malloc((size_t)all * image);

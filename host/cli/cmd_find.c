@@ -28,7 +28,7 @@ typedef struct {
     char dir[4096];
     float *z;       /* (count, inputs), then (count, latent) */
     int64_t *class; /* (count) for a conditional generator, or NULL */
-    uint8_t *found; /* (count, size, size, channels) */
+    uint8_t *found; /* (count, height, width, channels) */
     double *error;  /* (count) */
     dg_progress *progress;
 } job;
@@ -36,14 +36,14 @@ typedef struct {
 /* Refuse images of another size, because resizing changes their details. */
 static dg_err check_size(const job *j, const dg_listed *of)
 {
-    const int S = j->g->model.size;
+    const dg_size S = j->g->model.size;
     char path[4096];
-    if ((of->width == S && of->height == S) || dg_option_given(&j->o, "fit")) return DG_OK;
+    if (dg_same_size((dg_size){of->width, of->height}, S) || dg_option_given(&j->o, "fit")) return DG_OK;
     return dg_fail(DG_DATA,
                    DG_MSG("find-size",
                           "%s: has %d x %d pixels, but the generator makes images of %d x %d; resize the image, "
                           "or add --fit crop"),
-                   dg_printable(path, sizeof path, of->path), of->width, of->height, S, S);
+                   dg_printable(path, sizeof path, of->path), of->width, of->height, S.W, S.H);
 }
 
 static void exchange(dg_image_list *l, int a, int b)
@@ -140,7 +140,7 @@ static dg_err write_found(const job *j)
     char path[PATH_SIZE], source[4096];
     dg_err e = DG_OK;
     for (int i = 0; i < j->images.count && !e; i++) {
-        const dg_image im = {m->size, m->size, m->channels, j->found + (size_t)i * j->images.image};
+        const dg_image im = {m->size.W, m->size.H, m->channels, j->found + (size_t)i * j->images.image};
         name_found(j, i, path);
         e = dg_sample_write(&j->o, j->g, path, &im, "Picture",
                             dg_printable(source, sizeof source, j->images.of[i].path));

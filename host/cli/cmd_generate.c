@@ -63,12 +63,12 @@ static void put_in_grid(const job *j, int i, const uint8_t *pixels)
 static dg_err write_raw(job *j, int n, const uint8_t *pixels)
 {
     const dg_model *m = &j->g->model;
-    const size_t size = (size_t)m->size * (size_t)m->size;
+    const size_t size = dg_size_pixels(m->size);
     uint8_t *rgb = malloc(3 * size);
     dg_err e = rgb ? DG_OK : dg_fail(DG_DEVICE, "out of memory");
     for (int i = 0; i < n && !e; i++, pixels += j->image) {
         dg_to_rgb(pixels, size, m->channels, rgb);
-        e = dg_video_put(&j->video, rgb, m->size, m->size);
+        e = dg_video_put(&j->video, rgb, m->size.W, m->size.H);
     }
     free(rgb);
     return e;
@@ -81,7 +81,7 @@ static dg_err write_chunk(const job *j, int first, int n, uint8_t *pixels)
         char path[PATH_SIZE], source[SOURCE_SIZE];
         dg_latents_say(&j->latents, latent_of(j, first + i), 1, source, sizeof source);
         name_image(j, first + i, path);
-        dg_image im = {m->size, m->size, m->channels, pixels + (size_t)i * j->image};
+        dg_image im = {m->size.W, m->size.H, m->channels, pixels + (size_t)i * j->image};
         dg_err e = dg_sample_write(j->o, j->g, path, &im, "Picture", source);
         if (e) return e;
         put_in_grid(j, first + i, im.pixels);
@@ -213,7 +213,7 @@ int dg_cmd_generate(const dg_options *o)
     if (!e && !o->raw) e = choose_directory(&j);
     if (!e && !o->raw) e = make_folders(&j);
     if (!e) {
-        j.image = (size_t)j.g->model.size * (size_t)j.g->model.size * (size_t)j.g->model.channels;
+        j.image = dg_size_values(j.g->model.size, j.g->model.channels);
         j.grid = calloc((size_t)(j.rows * j.cols) + 1, j.image);
         if (!j.grid) e = dg_fail(DG_DEVICE, "out of memory");
     }

@@ -30,7 +30,7 @@ typedef struct {
     int walks, stops, frames; /* number of paths in latent space, latents per path, frames between two latents */
     size_t image;
     float *in;       /* (walks * stops, inputs) */
-    uint8_t *pixels; /* (walks, stops * frames, size, size, channels) */
+    uint8_t *pixels; /* (walks, stops * frames, height, width, channels) */
     dg_progress *progress;
 } job;
 
@@ -106,11 +106,11 @@ static dg_err make_frame(const job *j, int f, uint8_t *cells, dg_image *out)
 {
     const dg_model *m = &j->g->model;
     const int each = j->stops * j->frames, cols = (int)ceil(sqrt(j->walks)), rows = (j->walks + cols - 1) / cols;
-    const size_t pixels = (size_t)m->size * (size_t)m->size;
+    const size_t pixels = dg_size_pixels(m->size);
     for (int w = 0; w < j->walks; w++)
         dg_to_rgb(j->pixels + (size_t)(w * each + f) * j->image, pixels, m->channels, cells + (size_t)w * pixels * 3);
     if (j->walks > 1) return dg_sheet(cells, j->walks, m->size, 3, rows, cols, out);
-    *out = (dg_image){m->size, m->size, 3, malloc(pixels * 3)};
+    *out = (dg_image){m->size.W, m->size.H, 3, malloc(pixels * 3)};
     if (!out->pixels) return dg_fail(DG_DEVICE, "out of memory");
     memcpy(out->pixels, cells, pixels * 3);
     return DG_OK;
@@ -120,7 +120,7 @@ static dg_err write_gif(const job *j)
 {
     const int all = j->stops * j->frames;
     char path[PATH_SIZE];
-    uint8_t *frames = NULL, *cells = malloc((size_t)j->walks * (size_t)j->g->model.size * (size_t)j->g->model.size * 3);
+    uint8_t *frames = NULL, *cells = malloc((size_t)j->walks * dg_size_pixels(j->g->model.size) * 3);
     dg_image im = {0};
     size_t bytes = 0;
     dg_err e = cells ? DG_OK : dg_fail(DG_DEVICE, "out of memory");
@@ -150,7 +150,7 @@ static dg_err write_files(const job *j)
 
 static dg_err write_video(const job *j)
 {
-    uint8_t *cells = malloc((size_t)j->walks * (size_t)j->g->model.size * (size_t)j->g->model.size * 3);
+    uint8_t *cells = malloc((size_t)j->walks * dg_size_pixels(j->g->model.size) * 3);
     dg_video v = {0};
     dg_err e = cells ? dg_video_open(&v, j->o->raw, (dg_video_format)j->o->raw_format, FRAME_MS)
                      : dg_fail(DG_DEVICE, "out of memory");
@@ -212,14 +212,14 @@ static dg_err put_inputs(const job *j)
 
 static dg_err prepare(job *j)
 {
-    j->image = (size_t)j->g->model.size * (size_t)j->g->model.size * (size_t)j->g->model.channels;
+    j->image = dg_size_values(j->g->model.size, j->g->model.channels);
     dg_err e = choose_latents(j);
     if (e) return e;
     const size_t images = (size_t)j->walks * (size_t)j->stops, all = images * (size_t)j->frames;
     if (all > gif_most / j->image)
         return dg_fail(DG_USAGE,
                        "GIF: too large (%zu frames of %d x %d, at most %zu); use fewer latents, --frames or --walks",
-                       all, j->g->model.size, j->g->model.size, gif_most / j->image);
+                       all, j->g->model.size.W, j->g->model.size.H, gif_most / j->image);
     j->in = malloc(images * (size_t)j->g->inputs * sizeof *j->in);
     j->pixels = malloc(all * j->image);
     if (!j->in || !j->pixels) return dg_fail(DG_DEVICE, "out of memory");

@@ -29,11 +29,12 @@ enum { LOG_BYTES = 250, TEXT = 400 }; /* LOG_BYTES: estimated bytes per step in 
 static void print_images(const dg_options *o, const dg_job *job, const dg_dataset *d)
 {
     static const char *const fit[] = {"cut", "padded", "stretched"};
-    const int tests = d->count - d->train + d->aside, size = job->model.size;
+    const int tests = d->count - d->train + d->aside;
+    const dg_size size = job->model.size;
     char aside[64] = "", skipped[64] = "";
     if (tests) snprintf(aside, sizeof aside, " (the training part; %d for testing)", tests);
     if (d->skips) snprintf(skipped, sizeof skipped, ", %d file%s skipped", d->skips, dg_s(d->skips));
-    dg_say("images     %d%s from %s, %s to %d x %d in %s%s", d->train, aside, o->data, fit[o->fit], size, size,
+    dg_say("images     %d%s from %s, %s to %d x %d in %s%s", d->train, aside, o->data, fit[o->fit], size.W, size.H,
            dg_channels_name(job->model.channels), skipped);
 }
 
@@ -129,7 +130,7 @@ static void print_disk(const dg_options *o, const dg_job *job, const dg_dataset 
     const dg_model *m = &job->model;
     const double checkpoint = checkpoint_bytes(job), checkpoints = 2 + o->keep + (d->train < d->count);
     const int n = job->recipe->sample && o->sample_every ? (o->epochs + o->sample_every - 1) / o->sample_every : 0;
-    const double grid = (double)o->grid_rows * o->grid_cols * m->size * m->size * m->channels;
+    const double grid = (double)o->grid_rows * o->grid_cols * m->size.W * m->size.H * m->channels;
     const double log = LOG_BYTES * (double)dg_steps_of_run(o, d->train);
     char unused[64], grids[64] = "";
     free_text(o->out, unused, sizeof unused);
@@ -274,7 +275,7 @@ static run_memory memory_of(const dg_job *job, int images)
 {
     const dg_model *m = &job->model;
     const bool whitened = m->input == DG_INPUT_ZCA;
-    run_memory r = {.decoded = (double)images * m->size * m->size * m->channels,
+    run_memory r = {.decoded = (double)images * m->size.W * m->size.H * m->channels,
                     .records = whitened ? (double)images * (double)dg_job_record_bytes(job) : 0,
                     .matrix = whitened ? dg_whitening_bytes(m->size, m->channels) : 0,
                     .finding = whitened ? dg_whitening_bytes_to_find(m->size, m->channels) : 0};

@@ -16,7 +16,7 @@ dg_err dg_results_directory(const dg_options *o, const char *name, char *out, si
 /* Set --fit, --resize, --alpha and --orient from the text of config.ini. Values that the user gave stay unchanged. */
 dg_err dg_prepare_as_trained(dg_options *o, const char *config);
 
-dg_dataset_options dg_all_images(const dg_options *o, const char *dir, int size, int channels);
+dg_dataset_options dg_all_images(const dg_options *o, const char *dir, dg_size size, int channels);
 
 /* Load the images of --data for training. Fewer than `least` images are an error. A built-in classifier gets one
  * output per class of the dataset. A dry run shows no progress and writes no cache. */

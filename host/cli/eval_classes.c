@@ -42,7 +42,7 @@ static dg_err compare(const dg_jury *j, const uint8_t *reals, int images, const 
                       dg_eval_class *out)
 {
     dg_judged real = {0}, floor = {0}, other = {0};
-    const size_t image = (size_t)j->size * (size_t)j->size * (size_t)j->channels;
+    const size_t image = dg_size_values(j->size, j->channels);
     const dg_images of[] = {dg_images_of(reals, images, image), dg_images_of(made, j->count, image)};
     dg_err e = dg_judged_take(j, &of[0], 0, 0, &real);
     if (!e) e = dg_judged_take(j, &of[0], 0, j->count, &floor);
@@ -65,7 +65,7 @@ static dg_err compare(const dg_jury *j, const uint8_t *reals, int images, const 
 
 dg_err dg_eval_classes_measure(const dg_jury *jury, dg_generator *g, const dg_dataset *reals, dg_eval_classes *out)
 {
-    const size_t image = (size_t)jury->size * (size_t)jury->size * (size_t)jury->channels;
+    const size_t image = dg_size_values(jury->size, jury->channels);
     *out = (dg_eval_classes){0};
     if (!g || !g->model.classes || !reals->classes) return DG_OK;
     if (!same_classes(g, reals)) {

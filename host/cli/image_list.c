@@ -85,7 +85,7 @@ static dg_err add_file(const dg_options *o, const dg_model *m, const char *path,
 
 dg_err dg_image_list_add(const dg_options *o, const dg_model *m, const char *path, dg_image_list *l)
 {
-    l->image = (size_t)m->size * (size_t)m->size * (size_t)m->channels;
+    l->image = dg_size_values(m->size, m->channels);
     return dg_is_folder(path) || dg_zip_inside(path) ? add_folder(o, m, path, l) : add_file(o, m, path, l);
 }
 

@@ -12,7 +12,7 @@ typedef struct {
 typedef struct {
     int count, capacity;
     size_t image;    /* bytes per image */
-    uint8_t *pixels; /* (count, size, size, channels) */
+    uint8_t *pixels; /* (count, height, width, channels) */
     dg_listed *of;
 } dg_image_list;
 

@@ -19,7 +19,7 @@ dg_err dg_prepare_as_trained(dg_options *o, const char *config)
     return e;
 }
 
-dg_dataset_options dg_all_images(const dg_options *o, const char *dir, int size, int channels)
+dg_dataset_options dg_all_images(const dg_options *o, const char *dir, dg_size size, int channels)
 {
     return (dg_dataset_options){.dir = dir,
                                 .size = size,

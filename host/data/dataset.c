@@ -14,7 +14,7 @@ int dg_dataset_threads(const dg_dataset_options *o) { return o->threads > 0 ? o-
 
 static double bytes_of(const dg_dataset_options *o, long images)
 {
-    return (double)images * o->size * o->size * o->channels;
+    return (double)images * o->size.W * o->size.H * o->channels;
 }
 
 bool dg_dataset_stays(const dg_dataset_options *o, long images)
@@ -34,12 +34,13 @@ dg_err dg_dataset_pixels(const dg_dataset_options *o, long images, uint8_t **out
         return dg_fail(DG_DEVICE,
                        "%s: %ld images of %d x %d x %d need %.1f MB of memory, but %s allows %.1f MB%s; use {limit} or "
                        "a smaller model",
-                       o->dir, images, o->size, o->size, o->channels, need / 1e6, l.name, (double)l.all / 1e6, left);
+                       o->dir, images, o->size.W, o->size.H, o->channels, need / 1e6, l.name, (double)l.all / 1e6,
+                       left);
     }
     *out = malloc(images ? (size_t)need : 1);
     if (!*out)
-        return dg_fail(DG_DEVICE, "%s: no memory for %ld images of %d x %d x %d (%.1f MiB)", o->dir, images, o->size,
-                       o->size, o->channels, need / 0x1p20);
+        return dg_fail(DG_DEVICE, "%s: no memory for %ld images of %d x %d x %d (%.1f MiB)", o->dir, images, o->size.W,
+                       o->size.H, o->channels, need / 0x1p20);
     return DG_OK;
 }
 
@@ -133,7 +134,7 @@ const char *dg_dataset_other_class(const dg_dataset *d, const char *names, int *
 
 dg_images dg_dataset_images(const dg_dataset *d)
 {
-    dg_images p = dg_images_of(d->pixels, d->count, (size_t)d->size * (size_t)d->size * (size_t)d->channels);
+    dg_images p = dg_images_of(d->pixels, d->count, dg_size_values(d->size, d->channels));
     p.file = d->file;
     p.slot = d->slot;
     p.name = d->name;
@@ -159,7 +160,7 @@ typedef struct {
 static void add_moments(void *context, int thread, int i, const uint8_t *pixels)
 {
     const moments *m = context;
-    const size_t n = (size_t)m->d->size * (size_t)m->d->size, C = (size_t)m->d->channels;
+    const size_t n = dg_size_pixels(m->d->size), C = (size_t)m->d->channels;
     (void)i;
     for (size_t c = 0; c < C; c++) {
         uint64_t sum = 0, squares = 0;
@@ -183,7 +184,7 @@ dg_err dg_dataset_statistics(const dg_dataset *d, int threads, double mean[4], d
     for (int c = 0; c < d->channels && !e; c++) {
         uint64_t sum = 0, squares = 0;
         for (int t = 0; t < most; t++) sum += m.sum[t].value[c], squares += m.sum[t].square[c];
-        const double n = (double)d->train * d->size * d->size, x = (double)sum / n,
+        const double n = (double)d->train * d->size.W * d->size.H, x = (double)sum / n,
                      variance = (double)squares / n - x * x;
         mean[c] = x / 255;
         std[c] = variance > 1 ? sqrt(variance) / 255 : 1.0 / 255;
@@ -210,7 +211,7 @@ uint64_t dg_image_note(const uint8_t *pixels, size_t bytes, int channels, uint8_
 
 dg_err dg_dataset_note(dg_dataset *d, int threads)
 {
-    const size_t bytes = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
+    const size_t bytes = dg_size_values(d->size, d->channels);
     if (d->hash || !d->count) return DG_OK;
     d->hash = malloc((size_t)d->count * sizeof *d->hash);
     if (!d->hash) return dg_fail(DG_DEVICE, "no memory for the list of images");
@@ -222,10 +223,11 @@ dg_err dg_dataset_note(dg_dataset *d, int threads)
 
 uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads)
 {
-    const size_t bytes = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
+    const size_t bytes = dg_size_values(d->size, d->channels);
     uint64_t *each = d->hash ? d->hash : malloc(((size_t)d->count + 1) * sizeof *each), h = DG_HASH;
-    int shape[3] = {d->count, d->size, d->channels};
+    const int shape[3] = {d->count, d->size.W, d->channels};
     h = dg_hash(h, shape, sizeof shape);
+    if (!dg_is_square(d->size)) h = dg_hash(h, &d->size.H, sizeof d->size.H);
     if (each && !d->hash) {
 #pragma omp parallel for num_threads(threads > 0 ? threads : omp_get_max_threads())
         for (int i = 0; i < d->count; i++) each[i] = dg_hash(DG_HASH, d->pixels + (size_t)i * bytes, bytes);

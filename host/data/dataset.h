@@ -1,14 +1,16 @@
-/* Loads the images of a folder as uint8 values (count, size, size, channels), into memory or into a file. */
+/* Loads the images of a folder as uint8 values (count, height, width, channels), into memory or into a file. */
 #pragma once
 
 #include <signal.h>
 #include "core/base/file_io.h"
+#include "core/base/image_size.h"
 #include "host/data/images.h"
 #include "host/image/image.h"
 
 typedef struct {
     const char *dir;
-    int size, channels;
+    dg_size size;
+    int channels;
     dg_fit fit;
     dg_resize resize;
     dg_decode_options decode;
@@ -53,8 +55,10 @@ typedef struct {
 } dg_skip;
 
 typedef struct {
-    int count, size, channels;
-    uint8_t *pixels;     /* (count, size, size, channels), or NULL if the images are in `file` */
+    int count;
+    dg_size size;
+    int channels;
+    uint8_t *pixels;     /* (count, height, width, channels), or NULL if the images are in `file` */
     dg_image_file *file; /* of images in a file, or with the option `keep_file`; otherwise NULL */
     bool in_cache;       /* `file` is the file of the option `cache` */
     int32_t *slot;       /* of each image in the file */

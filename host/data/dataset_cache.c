@@ -22,11 +22,12 @@ typedef struct {
     uint64_t key;
     uint64_t lists;
     uint64_t fingerprint;
-    int32_t count, size, channels, skips;
-    uint64_t files; /* key of all files in the folder, including files that are not images */
+    int32_t count, size, channels, skips; /* size: width of the images */
+    uint64_t files;                       /* key of all files in the folder, including files that are not images */
     int64_t made;
     int64_t slots;
-    uint8_t zero[PIXELS_AT - 88];
+    int32_t height; /* 0: size */
+    uint8_t zero[PIXELS_AT - 92];
 } head;
 _Static_assert(sizeof(head) == PIXELS_AT, "the first image follows the header");
 
@@ -36,7 +37,7 @@ uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s, bool images
 {
     /* Increase the first number of `settings` after a change of cache layout, decoding or resizing. */
     int64_t settings[] = {4,
-                          o->size,
+                          o->size.W,
                           o->channels,
                           o->fit,
                           o->resize,
@@ -47,6 +48,7 @@ uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s, bool images
                           o->limit,
                           images};
     uint64_t h = dg_hash(DG_HASH, settings, sizeof settings);
+    if (!dg_is_square(o->size)) h = dg_hash(h, &o->size.H, sizeof o->size.H);
     for (long i = 0; i < s->files; i++) {
         if (images && s->file[i].aside) continue;
         int64_t stat[] = {s->file[i].bytes, s->file[i].seconds, s->file[i].nanoseconds};
@@ -167,6 +169,8 @@ dg_err dg_cache_load(const dg_dataset_options *o, dg_dataset *d)
     return DG_OK;
 }
 
+static dg_size size_of(const head *h) { return (dg_size){h->size, h->height ? h->height : h->size}; }
+
 static bool has_key(const head *h, const dg_cache_keys *keys)
 {
     return (keys->images && h->key == keys->images) || (keys->files && h->files == keys->files);
@@ -184,9 +188,10 @@ static const char *take_head(const dg_dataset_options *o, int fd, const dg_cache
     if (most >= sizeof magic && memcmp(h->magic, magic, sizeof magic) != 0) return "not an image cache";
     if (most < sizeof *h) return "cut off";
     if (h->order != 0x01020304 || (keys && !has_key(h, keys))) return "";
-    if (h->count < 1 || h->skips < 0 || h->size != o->size || h->channels != o->channels) return "invalid header";
+    if (h->count < 1 || h->skips < 0 || !dg_same_size(size_of(h), o->size) || h->channels != o->channels)
+        return "invalid header";
     if (h->slots < h->count || h->slots > DG_FILES_MAX || h->lists > LISTS_MOST) return "invalid header";
-    const uint64_t pixels = (uint64_t)h->slots * (uint64_t)h->size * (uint64_t)h->size * (uint64_t)h->channels;
+    const uint64_t pixels = (uint64_t)h->slots * dg_size_values(o->size, o->channels);
     if ((uint64_t)end != PIXELS_AT + pixels + h->lists) return "wrong length";
     uint8_t *lists = malloc((size_t)h->lists + 1);
     if (!lists) return "no memory to load the cache";
@@ -278,12 +283,13 @@ static head head_of(const dg_dataset *d, dg_cache_keys keys, int64_t slots, cons
               .lists = bytes,
               .fingerprint = d->fingerprint,
               .count = d->count,
-              .size = d->size,
+              .size = d->size.W,
               .channels = d->channels,
               .skips = d->skips,
               .files = keys.files,
               .made = d->made,
-              .slots = slots};
+              .slots = slots,
+              .height = dg_is_square(d->size) ? 0 : d->size.H};
     memcpy(h.magic, magic, sizeof magic);
     h.crc = checksum(&h, lists);
     return h;
@@ -332,7 +338,7 @@ dg_err dg_cache_begin(const dg_dataset_options *o, bool named, long slots, dg_ca
     if (!f) return dg_fail(DG_DEVICE, "no memory for the list of images");
     f->fd = -1;
     f->slots = slots;
-    f->image = (size_t)o->size * (size_t)o->size * (size_t)o->channels;
+    f->image = dg_size_values(o->size, o->channels);
     f->sum = calloc((size_t)slots + 1, sizeof *f->sum);
     if (!f->sum) return dg_fail(DG_DEVICE, "no memory for the list of images");
     const size_t bytes = PIXELS_AT + (size_t)slots * f->image;

@@ -45,7 +45,8 @@ dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out)
     *out = (dg_dataset){.size = o->size, .channels = o->channels};
     if (o->channels != 1 && o->channels != 3 && o->channels != 4)
         return dg_fail(DG_USAGE, "images of %d channels: must be 1, 3 or 4", o->channels);
-    if (o->size < 1 || o->size > 4096) return dg_fail(DG_USAGE, "image size %d: must be 1 to 4096", o->size);
+    if (dg_shorter_side(o->size) < 1 || dg_longer_side(o->size) > 4096)
+        return dg_fail(DG_USAGE, "image size %d x %d: sides must be 1 to 4096", o->size.W, o->size.H);
     dg_err e = dg_team_begin(o->threads);
     dg_dataset_options all = *o;
     /* images of two folders are joined in memory */

@@ -149,7 +149,7 @@ static dg_err write_one(void *context, int i)
     job *w = context;
     const dg_dataset *d = w->d;
     const dg_images images = dg_dataset_images(d);
-    const dg_image im = {d->size, d->size, d->channels, malloc(images.bytes)};
+    const dg_image im = {d->size.W, d->size.H, d->channels, malloc(images.bytes)};
     char path[DG_PATH_BYTES];
     void *data;
     size_t bytes;

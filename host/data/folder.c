@@ -28,7 +28,7 @@ typedef struct {
     const dg_folder *folder;
     dg_scan *scan;
     fate *fate;
-    uint8_t *pixels;     /* (slots, size, size, channels), or NULL: */
+    uint8_t *pixels;     /* (slots, height, width, channels), or NULL: */
     dg_cache_file *file; /* of the decoded images */
     bool stays;          /* the images stay in the file */
     size_t bytes;
@@ -352,7 +352,7 @@ dg_err dg_folder_read(const dg_dataset_options *given, const dg_folder *folder, 
 {
     dg_dataset_options own = *given;
     const dg_dataset_options *const o = &own;
-    job j = {.o = o, .folder = folder, .bytes = (size_t)o->size * (size_t)o->size * (size_t)o->channels};
+    job j = {.o = o, .folder = folder, .bytes = dg_size_values(o->size, o->channels)};
     atomic_store(&j.first_bad, LONG_MAX);
     dg_scan s;
     *out = (dg_dataset){.size = o->size, .channels = o->channels};

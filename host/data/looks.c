@@ -54,7 +54,7 @@ dg_err dg_looks_at(const dg_dataset *d, dg_looks *out)
         const int shorter = d->width[i] < d->height[i] ? d->width[i] : d->height[i];
         out->grey += d->channels != 3 || d->did[i] & DG_GREY;
         for (int k = 0; k < DG_DIDS; k++) out->did[k] += d->did[i] >> k & 1;
-        if (shorter < d->size) side[out->small++] = shorter;
+        if (d->width[i] < d->size.W || d->height[i] < d->size.H) side[out->small++] = shorter;
     }
     qsort(side, (size_t)out->small, sizeof *side, by_value);
     if (out->small) out->side = side[out->small / 2];
@@ -80,6 +80,7 @@ int dg_looks_advice(const dg_looks *l, const dg_dataset *d, const dg_dataset_opt
 {
     int n = 0;
     char size[64];
+    const bool other = dg_model_side(l->side) && dg_is_square(d->size) && !o->fixed_shape;
     snprintf(size, sizeof size, "; {size} %d matches these images", dg_model_side(l->side));
     if (d->count && d->channels == 3 && l->grey == d->count && !o->fixed_shape)
         snprintf(out[n++], DG_ADVICE_BYTES,
@@ -92,9 +93,9 @@ int dg_looks_advice(const dg_looks *l, const dg_dataset *d, const dg_dataset_opt
         snprintf(out[n++], DG_ADVICE_BYTES,
                  DG_MSG("advice-small", "most images (%d of %d) are smaller than %d x %d (median shorter side: %d "
                                         "pixels) and are enlarged%s%s"),
-                 l->small, d->count, d->size, d->size, l->side,
+                 l->small, d->count, d->size.W, d->size.H, l->side,
                  o->resize == DG_RESIZE_NEAREST ? "" : "; for pixel art, {resize} nearest keeps the edges",
-                 dg_model_side(l->side) && !o->fixed_shape ? size : "");
+                 other ? size : "");
     if (l->copies)
         snprintf(out[n++], DG_ADVICE_BYTES,
                  DG_MSG("advice-copies", "%d image%s (identical pixels); training shows them more often"), l->copies,

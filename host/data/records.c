@@ -23,9 +23,9 @@ static dg_err take(const dg_dataset_options *o, const dg_records *r, int i, uint
     unfold(r, i, &im);
     if (o->channels == 1) dg_image_grey(&im);
     dg_err e = DG_OK;
-    if (im.W == o->size && im.H == o->size) memcpy(to, im.pixels, plane * (size_t)im.C);
+    if (im.W == o->size.W && im.H == o->size.H) memcpy(to, im.pixels, plane * (size_t)im.C);
     else if (!(e = dg_image_fit(&im, o->size, o->fit, o->resize, &fitted))) {
-        memcpy(to, fitted.pixels, (size_t)o->size * (size_t)o->size * (size_t)o->channels);
+        memcpy(to, fitted.pixels, dg_size_values(o->size, o->channels));
         dg_image_free(&fitted);
     }
     dg_image_free(&im);
@@ -42,7 +42,7 @@ static dg_err stopped(const dg_dataset_options *o)
 static dg_err take_all(const dg_dataset_options *o, const dg_records *r, const int *number, int n, int first,
                        const dg_dataset *out)
 {
-    const size_t bytes = (size_t)o->size * (size_t)o->size * (size_t)o->channels;
+    const size_t bytes = dg_size_values(o->size, o->channels);
     uint8_t *to = out->pixels + (size_t)out->count * bytes;
     dg_err error = DG_OK;
     char message[DG_MESSAGE_BYTES] = "";

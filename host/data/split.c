@@ -38,7 +38,7 @@ static void add_others(int32_t *order, int n, int count, uint8_t *kept)
 
 dg_err dg_dataset_arrange(dg_dataset *d, int32_t *order, int n, int train)
 {
-    const size_t bytes = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
+    const size_t bytes = dg_size_values(d->size, d->channels);
     uint8_t *done = malloc((size_t)d->count + 1), *one = malloc(bytes + sizeof *d->name + sizeof *d->hash);
     if (done && one) {
         add_others(order, n, d->count, done);

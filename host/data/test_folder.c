@@ -60,7 +60,7 @@ static bool append(void **items, int count, void *more, int extra, size_t bytes)
 
 static bool join(dg_dataset *d, dg_dataset *t)
 {
-    const size_t bytes = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
+    const size_t bytes = dg_size_values(d->size, d->channels);
     void *p;
     bool ok;
     if (!APPEND(d, t, pixels, count, bytes) || !APPEND(d, t, width, count, sizeof *d->width) ||

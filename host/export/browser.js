@@ -94,12 +94,12 @@ function ask(place, wanted, show) {
 }
 
 function draw(canvas, pixels) {
-    const {size, channels} = network, image = new ImageData(size, size);
-    for (let i = 0; i < size * size; i++) {
+    const {width, height, channels} = network, image = new ImageData(width, height);
+    for (let i = 0; i < width * height; i++) {
         for (let c = 0; c < 3; c++) image.data[4 * i + c] = pixels[channels * i + (channels < 3 ? 0 : c)];
         image.data[4 * i + 3] = channels === 4 ? pixels[4 * i + 3] : 255;
     }
-    canvas.width = canvas.height = size;
+    Object.assign(canvas, {width, height});
     canvas.getContext('2d').putImageData(image, 0, 0);
 }
 
@@ -228,12 +228,11 @@ function joined(parts) {
 
 /* An image as PNG, with the texts of `dcgan generate`. */
 function png(pixels, texts) {
-    const {size, channels} = network, rows = new Uint8Array(size * (size * channels + 1));
-    for (let y = 0; y < size; y++)
-        rows.set(pixels.subarray(y * size * channels, (y + 1) * size * channels), y * (size * channels + 1) + 1);
+    const {width, height, channels} = network, line = width * channels, rows = new Uint8Array(height * (line + 1));
+    for (let y = 0; y < height; y++) rows.set(pixels.subarray(y * line, (y + 1) * line), y * (line + 1) + 1);
     const head = new Uint8Array(13), view = new DataView(head.buffer);
-    view.setUint32(0, size);
-    view.setUint32(4, size);
+    view.setUint32(0, width);
+    view.setUint32(4, height);
     head.set([8, {1: 0, 3: 2, 4: 6}[channels]], 8);
     const ascii = text => Uint8Array.from(text, c => c < ' ' || c > '~' ? 95 : c.charCodeAt(0));
     return joined([Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10), chunk('IHDR', head),
@@ -323,6 +322,7 @@ function listen() {
 }
 
 byId('title').textContent = network.name;
+document.documentElement.style.setProperty('--aspect', Math.min(1, network.width / network.height));
 byId('about').textContent = network.about;
 readAddress();
 addControls();

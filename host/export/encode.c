@@ -49,10 +49,11 @@ static double put_byte(writer *w, double v)
  * column, input channel. */
 static size_t index_of(const dg_step *s, int c, size_t i)
 {
-    const size_t K = (size_t)s->kernel, each = (size_t)(s->l->in.C / s->groups), place = i / each, channel = i % each;
+    const size_t places = dg_size_pixels(s->kernel), each = (size_t)(s->l->in.C / s->groups), place = i / each,
+                 channel = i % each;
     const bool transposed = s->kind == DG_STEP_CONV_TRANSPOSE;
     const size_t row = transposed ? channel * (size_t)s->l->out.C + (size_t)c : (size_t)c * each + channel;
-    return row * K * K + place;
+    return row * places + place;
 }
 
 static void encode_channel(writer *to, const dg_step *s, int c)

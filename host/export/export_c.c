@@ -67,9 +67,10 @@ static void put_layers(FILE *to, const dg_steps *steps)
     for (int i = 0; i < steps->steps; i++) {
         const dg_step *s = &steps->step[i];
         const dg_layer *l = s->l;
-        fprintf(to, "    {%s, %d, %d, {%d, %d, %d}, {%d, %d, %d}, %d, %d, %d, %d, %s, %.17g, %d, %d}, /* %s */\n",
-                kinds[s->kind], l->input, l->add, l->in.H, l->in.W, l->in.C, l->out.H, l->out.W, l->out.C, s->kernel,
-                s->stride, s->pad, s->groups, acts[l->act], l->slope, s->w != NULL, s->bias != NULL, l->name);
+        fprintf(to, "    {%s, %d, %d, {%d, %d, %d}, {%d, %d, %d}, {%d, %d}, %d, %d, %d, %s, %.17g, %d, %d}, /* %s */\n",
+                kinds[s->kind], l->input, l->add, l->in.H, l->in.W, l->in.C, l->out.H, l->out.W, l->out.C, s->kernel.H,
+                s->kernel.W, s->stride, s->pad, s->groups, acts[l->act], l->slope, s->w != NULL, s->bias != NULL,
+                l->name);
     }
     fputs("};\n", to);
 }
@@ -91,8 +92,8 @@ static void put_network(FILE *to, const dg_exported *x)
 {
     const dg_generator *g = x->g;
     const dg_model *m = &g->model;
-    fprintf(to, "enum { SIZE = %d, CHANNELS = %d, LATENT = %d, CLASSES = %d, INPUTS = LATENT + CLASSES };\n", m->size,
-            m->channels, g->latent, m->classes);
+    fprintf(to, "enum { WIDTH = %d, HEIGHT = %d, CHANNELS = %d };\n", m->size.W, m->size.H, m->channels);
+    fprintf(to, "enum { LATENT = %d, CLASSES = %d, INPUTS = LATENT + CLASSES };\n", g->latent, m->classes);
     fprintf(to, "enum { LAYERS = %d };\n#define WEIGHTS %s\n", x->steps->steps, types[x->type]);
     fprintf(to, "#define SEED_HIGH %" PRIu32 "u /* the seed of the training run */\n#define SEED_LOW %" PRIu32 "u\n",
             (uint32_t)(g->info.seed >> 32), (uint32_t)g->info.seed);

@@ -108,11 +108,11 @@ static void put_layers(FILE *to, const dg_steps *steps)
         const dg_step *s = &steps->step[i];
         const dg_layer *l = s->l;
         fprintf(to,
-                "%s\n{\"op\":\"%s\",\"input\":%d,\"add\":%d,\"in\":[%d,%d,%d],\"out\":[%d,%d,%d],\"kernel\":%d,"
+                "%s\n{\"op\":\"%s\",\"input\":%d,\"add\":%d,\"in\":[%d,%d,%d],\"out\":[%d,%d,%d],\"kernel\":[%d,%d],"
                 "\"stride\":%d,\"pad\":%d,\"groups\":%d,\"act\":\"%s\",\"slope\":%.17g,\"weights\":%s,\"biases\":%s}",
                 i ? "," : "", kinds[s->kind], l->input, l->add, l->in.H, l->in.W, l->in.C, l->out.H, l->out.W, l->out.C,
-                s->kernel, s->stride, s->pad, s->groups, dg_acts[l->act].word, l->slope, s->w ? "true" : "false",
-                s->bias ? "true" : "false");
+                s->kernel.H, s->kernel.W, s->stride, s->pad, s->groups, dg_acts[l->act].word, l->slope,
+                s->w ? "true" : "false", s->bias ? "true" : "false");
     }
     fputc(']', to);
 }
@@ -126,8 +126,9 @@ static void put_network(FILE *to, const page *p)
     put_entry(to, "name", g->model.name);
     fputc(',', to);
     put_about(to, x);
-    fprintf(to, ",\"size\":%d,\"channels\":%d,\"latent\":%d,\"seed\":[%u,%u],\"weights\":\"%s\"", g->model.size,
-            g->model.channels, latent, (unsigned)g->info.seed, (unsigned)(g->info.seed >> 32), types[x->type]);
+    fprintf(to, ",\"width\":%d,\"height\":%d,\"channels\":%d,\"latent\":%d,\"seed\":[%u,%u],\"weights\":\"%s\"",
+            g->model.size.W, g->model.size.H, g->model.channels, latent, (unsigned)g->info.seed,
+            (unsigned)(g->info.seed >> 32), types[x->type]);
     put_classes(to, g);
     put_layers(to, x->steps);
     fputs(",\"directions\":[", to);

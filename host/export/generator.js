@@ -2,7 +2,7 @@
 /* Runs the generator of an exported page, in a Web Worker or in node: openGenerator(network, weights).make(state).
    `network` is the JSON of the page. `weights` is base64 text: per layer and output channel a scale (unless the weights
    are fp32) and the weights in the order kernel row, kernel column, input channel, then the biases of the layer. Maps
-   are rows of pixels of channels. */
+   are rows of pixels of channels; kernel is height and width. */
 
 const BLOCK = 4; // output channels that are computed together
 
@@ -33,7 +33,7 @@ function readerOf(bytes, type) {
 
 /* Weights in the order group, block of output channels, product, channel of the block. Incomplete blocks have zeros. */
 function readLayer(l, read) {
-    const channels = l.out[2], each = channels / l.groups, n = l.kernel * l.kernel * l.in[2] / l.groups;
+    const channels = l.out[2], each = channels / l.groups, n = l.kernel[0] * l.kernel[1] * l.in[2] / l.groups;
     l.blocks = Math.ceil(each / BLOCK);
     l.w = new Float32Array(l.weights ? l.groups * l.blocks * n * BLOCK : 0);
     l.b = new Float32Array(channels);
@@ -43,16 +43,16 @@ function readLayer(l, read) {
         for (let i = 0; i < n; i++, to += BLOCK) l.w[to] = scale * read.weight();
     }
     for (let c = 0; c < channels && l.biases; c++) l.b[c] = read.float();
-    l.rows = taps(l, l.out[0], l.in[0]);
-    l.columns = taps(l, l.out[1], l.in[1]);
+    l.rows = taps(l, l.kernel[0], l.out[0], l.in[0]);
+    l.columns = taps(l, l.kernel[1], l.out[1], l.in[1]);
     l.y = new Float32Array(l.out[0] * l.out[1] * channels);
 }
 
 /* For each output row or column: pairs of a kernel row or column and the input row or column that it reads. */
-function taps(l, outputs, inputs) {
+function taps(l, kernel, outputs, inputs) {
     return Array.from({length: outputs}, (_, at) => {
         const pairs = [];
-        for (let k = 0; k < l.kernel; k++) {
+        for (let k = 0; k < kernel; k++) {
             const from = l.op === 'conv_transpose' ? (at + l.pad - k) / l.stride : at * l.stride - l.pad + k;
             if (Number.isInteger(from) && from >= 0 && from < inputs) pairs.push(k, from);
         }
@@ -61,11 +61,11 @@ function taps(l, outputs, inputs) {
 }
 
 function convolve(l, x) {
-    const width = l.in[1], channels = l.in[2], outputs = l.out[2], kernel = l.kernel, w = l.w, y = l.y;
+    const width = l.in[1], channels = l.in[2], outputs = l.out[2], across = l.kernel[1], w = l.w, y = l.y;
     const n = channels / l.groups, each = outputs / l.groups;
     for (let block = 0; block < l.groups * l.blocks; block++) {
         const group = Math.floor(block / l.blocks), first = block % l.blocks * BLOCK;
-        const some = Math.min(BLOCK, each - first), own = block * kernel * kernel * n * BLOCK;
+        const some = Math.min(BLOCK, each - first), own = block * l.kernel[0] * across * n * BLOCK;
         for (let row = 0, to = group * each + first; row < l.out[0]; row++)
             for (let column = 0; column < l.out[1]; column++, to += outputs) {
                 const rows = l.rows[row], columns = l.columns[column];
@@ -73,7 +73,7 @@ function convolve(l, x) {
                 for (let k = 0; k < rows.length; k += 2)
                     for (let m = 0; m < columns.length; m += 2) {
                         let from = (rows[k + 1] * width + columns[m + 1]) * channels + group * n;
-                        let at = own + (rows[k] * kernel + columns[m]) * n * BLOCK;
+                        let at = own + (rows[k] * across + columns[m]) * n * BLOCK;
                         for (const end = from + n; from < end; from++, at += BLOCK) {
                             const v = x[from];
                             a += v * w[at];
@@ -103,7 +103,7 @@ function pool(l, x, max) {
                         sum += v;
                         largest = Math.max(largest, v);
                     }
-                l.y[to++] = max ? largest : sum / (l.kernel * l.kernel);
+                l.y[to++] = max ? largest : sum / (l.kernel[0] * l.kernel[1]);
             }
 }
 

@@ -37,7 +37,7 @@ static dg_err kind_of(const dg_layer *l, dg_step *s)
     if (s->kind == DG_STEP_DOUBLE && l->out.H < l->in.H) s->kind = DG_STEP_HALVE;
     const bool windows = s->kind < DG_STEP_DOUBLE;
     s->l = l;
-    s->kernel = windows ? l->kernel : 1;
+    s->kernel = windows ? l->kernel : dg_square(1);
     s->stride = windows ? l->stride : 1;
     s->pad = windows ? l->pad : 0;
     s->groups = s->kind == DG_STEP_CONV && l->groups > 1 ? l->groups : 1;
@@ -76,17 +76,14 @@ void dg_steps_free(dg_steps *s)
     free(s);
 }
 
-size_t dg_step_products(const dg_step *s)
-{
-    return (size_t)s->kernel * (size_t)s->kernel * (size_t)(s->l->in.C / s->groups);
-}
+size_t dg_step_products(const dg_step *s) { return dg_size_values(s->kernel, s->l->in.C / s->groups); }
 
 dg_err dg_steps_compare(dg_generator *g, const dg_steps *s, dg_weight_error *out)
 {
     enum { SAMPLES = 16, BATCH = 8 };
     dg_job job = {0};
     dg_model *m = malloc(sizeof *m);
-    const size_t bytes = SAMPLES * (size_t)g->model.size * (size_t)g->model.size * (size_t)g->model.channels;
+    const size_t bytes = SAMPLES * dg_size_values(g->model.size, g->model.channels);
     uint8_t *pixels = malloc(2 * bytes), *coded = pixels ? pixels + bytes : NULL;
     float *in = malloc(SAMPLES * (size_t)g->inputs * sizeof *in);
     dg_err e = m && pixels && in ? DG_OK : no_memory(g);

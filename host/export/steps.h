@@ -23,9 +23,10 @@ typedef enum {
 typedef struct {
     dg_step_kind kind;
     const dg_layer *l;
-    double *w;    /* (out.C, kernel, kernel, in.C / groups) with batch norm folded in; NULL: no weights */
+    double *w;    /* (out.C, kernel.H, kernel.W, in.C / groups) with batch norm folded in; NULL: no weights */
     double *bias; /* (out.C); NULL: no biases */
-    int kernel, stride, pad, groups;
+    dg_size kernel;
+    int stride, pad, groups;
 } dg_step;
 
 typedef struct {

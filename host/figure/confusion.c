@@ -83,18 +83,20 @@ dg_err dg_confusion_draw(const long *count, int classes, char *const *names, con
 
 enum { ACROSS = 8, IMAGE = 96, WORDS = 34, GAP = 12 };
 
-static void put_image(dg_canvas *c, const dg_mistake *m, int size, int channels, int x0, int y0)
+static void put_image(dg_canvas *c, const dg_mistake *m, dg_size size, int channels, int x0, int y0)
 {
-    for (int y = 0; y < IMAGE; y++)
-        for (int x = 0; x < IMAGE; x++) {
-            const uint8_t *p = m->pixels + ((size_t)(y * size / IMAGE) * (size_t)size + (size_t)(x * size / IMAGE)) *
+    const int longer = dg_longer_side(size), W = IMAGE * size.W / longer, H = IMAGE * size.H / longer;
+    x0 += (IMAGE - W) / 2, y0 += (IMAGE - H) / 2;
+    for (int y = 0; y < H; y++)
+        for (int x = 0; x < W; x++) {
+            const uint8_t *p = m->pixels + ((size_t)(y * size.H / H) * (size_t)size.W + (size_t)(x * size.W / W)) *
                                                (size_t)channels;
             uint8_t *to = c->im.pixels + ((size_t)(y0 + y) * (size_t)c->im.W + (size_t)(x0 + x)) * 3;
             for (int k = 0; k < 3; k++) to[k] = p[channels >= 3 ? k : 0];
         }
 }
 
-dg_err dg_mistakes_draw(const dg_mistake *m, int n, int size, int channels, const char *title, dg_image *out)
+dg_err dg_mistakes_draw(const dg_mistake *m, int n, dg_size size, int channels, const char *title, dg_image *out)
 {
     const int rows = n ? (n + ACROSS - 1) / ACROSS : 1;
     dg_canvas c;

@@ -8,9 +8,9 @@
 dg_err dg_confusion_draw(const long *count, int classes, char *const *names, const char *title, dg_image *out);
 
 typedef struct {
-    const uint8_t *pixels; /* (size, size, channels) */
+    const uint8_t *pixels; /* (height, width, channels) */
     const char *is, *said;
     double share; /* confidence of the predicted class, 0 to 1 */
 } dg_mistake;
 
-dg_err dg_mistakes_draw(const dg_mistake *m, int n, int size, int channels, const char *title, dg_image *out);
+dg_err dg_mistakes_draw(const dg_mistake *m, int n, dg_size size, int channels, const char *title, dg_image *out);

@@ -5,24 +5,23 @@
 
 enum { GAP = 2, LOOKED_AT = 800 };
 
-dg_err dg_sheet(const uint8_t *pixels, int n, int S, int C, int rows, int cols, dg_image *out)
+dg_err dg_sheet(const uint8_t *pixels, int n, dg_size S, int C, int rows, int cols, dg_image *out)
 {
     /* Image viewers show at most 32,768 pixels per side, and larger grids could overflow integers. */
-    int64_t step = (int64_t)S + GAP;
-    if (S < 1 || rows < 1 || cols < 1 || (C != 1 && C != 3 && C != 4) || n < 0 || rows * step > 32768 ||
-        cols * step > 32768)
+    if (dg_shorter_side(S) < 1 || rows < 1 || cols < 1 || (C != 1 && C != 3 && C != 4) || n < 0 ||
+        rows * ((int64_t)S.H + GAP) > 32768 || cols * ((int64_t)S.W + GAP) > 32768)
         return dg_fail(
             DG_USAGE, "grid of %d x %d images of %d x %d pixels: must be at least 1 x 1, with sides up to 32768 pixels",
-            rows, cols, S, S);
-    dg_image im = {.W = cols * (S + GAP) + GAP, .H = rows * (S + GAP) + GAP, .C = C};
-    size_t stride = (size_t)im.W * (size_t)C, row = (size_t)S * (size_t)C;
+            rows, cols, S.W, S.H);
+    dg_image im = {.W = cols * (S.W + GAP) + GAP, .H = rows * (S.H + GAP) + GAP, .C = C};
+    size_t stride = (size_t)im.W * (size_t)C, row = (size_t)S.W * (size_t)C;
     im.pixels = calloc((size_t)im.H, stride);
     if (!im.pixels) return dg_fail(DG_DEVICE, "grid of %d x %d pixels: out of memory", im.W, im.H);
     for (int i = 0; i < n && i < rows * cols; i++) {
-        int x = i % cols * (S + GAP) + GAP, y = i / cols * (S + GAP) + GAP;
-        for (int line = 0; line < S; line++)
+        int x = i % cols * (S.W + GAP) + GAP, y = i / cols * (S.H + GAP) + GAP;
+        for (int line = 0; line < S.H; line++)
             memcpy(im.pixels + (size_t)(y + line) * stride + (size_t)x * (size_t)C,
-                   pixels + ((size_t)i * (size_t)S + (size_t)line) * row, row);
+                   pixels + ((size_t)i * (size_t)S.H + (size_t)line) * row, row);
     }
     *out = im;
     return DG_OK;

@@ -3,9 +3,9 @@
 
 #include "host/image/encode.h"
 
-/* Draw n images (n, S, S, C) as a grid of rows x cols images with 2-pixel gaps, like torchvision's
+/* Draw n images (n, S.H, S.W, C) as a grid of rows x cols images with 2-pixel gaps, like torchvision's
  * make_grid(padding=2). Gaps and cells without an image are black, or transparent if C = 4. */
-dg_err dg_sheet(const uint8_t *pixels, int n, int S, int C, int rows, int cols, dg_image *out);
+dg_err dg_sheet(const uint8_t *pixels, int n, dg_size S, int C, int rows, int cols, dg_image *out);
 
 /* Returns RGB channel k of a pixel with 1, 3 or 4 channels, composited over white. */
 static inline uint8_t dg_opaque_value(const uint8_t *pixel, int channels, int k)

@@ -51,7 +51,7 @@ dg_err dg_terminal_draw(const dg_image *im, int columns, char **text)
     return e;
 }
 
-dg_err dg_terminal_grid(const uint8_t *pixels, int S, int C, int rows, int cols, char **text)
+dg_err dg_terminal_grid(const uint8_t *pixels, dg_size S, int C, int rows, int cols, char **text)
 {
     struct winsize w;
     const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 && w.ws_row > 0;

@@ -4,7 +4,7 @@
 #include "core/base/err.h"
 #include <stdbool.h>
 #include <stdlib.h>
-#include "core/base/tensor.h"
+#include "core/base/image_size.h"
 
 typedef struct {
     int W, H, C;
@@ -46,7 +46,8 @@ static inline void dg_image_free(dg_image *im)
 dg_err dg_image_decode(const void *data, size_t bytes, const dg_decode_options *o, dg_image *out);
 
 typedef struct {
-    int size, channels; /* channels of the result: 1 (grey), 3 (RGB) or 4 (RGBA); overrides keep_alpha */
+    dg_size size;
+    int channels; /* channels of the result: 1 (grey), 3 (RGB) or 4 (RGBA); overrides keep_alpha */
     dg_fit fit;
     dg_resize resize;
 } dg_fitting;
@@ -102,7 +103,7 @@ void dg_image_grey(dg_image *im);
  * point. */
 dg_err dg_image_resize(const dg_image *in, int W, int H, dg_image *out);
 
-/* Resize to size x size. DG_FIT_CROP: resize the shorter side to size, then crop at the centre, like torchvision's
- * Resize and CenterCrop. DG_FIT_PAD: resize the longer side to size, then add black bars. DG_FIT_STRETCH: resize both
- * sides to size. RGBA colours are weighted by alpha, and transparent pixels become white. */
-dg_err dg_image_fit(const dg_image *in, int size, dg_fit fit, dg_resize resize, dg_image *out);
+/* Resize to this size. DG_FIT_CROP: resize to the smallest image that covers the size, then crop at the centre, like
+ * torchvision's Resize and CenterCrop. DG_FIT_PAD: resize to the largest image inside of the size, then add black bars.
+ * DG_FIT_STRETCH: change the aspect ratio. RGBA colours are weighted by alpha, and transparent pixels become white. */
+dg_err dg_image_fit(const dg_image *in, dg_size size, dg_fit fit, dg_resize resize, dg_image *out);

@@ -254,30 +254,32 @@ static int half(int n) { return n / 2 + (n % 4 == 3); }
 
 dg_err dg_fitter_open(dg_fitter **out, int W, int H, int C, bool turned, const dg_fitting *how, dg_image *im)
 {
-    const int size = how->size;
+    const dg_size to = how->size;
     *im = (dg_image){0};
     *out = NULL;
-    if (size < 1 || size > 16384) return dg_fail(DG_USAGE, "image size %d: must be 1 to 16384", size);
-    const dg_err e = prepare(out, W, H, C, size, size, im);
+    if (dg_shorter_side(to) < 1 || dg_longer_side(to) > 16384)
+        return dg_fail(DG_USAGE, "image size %d x %d: sides must be 1 to 16384", to.W, to.H);
+    const dg_err e = prepare(out, W, H, C, to.W, to.H, im);
     if (e) return e;
     dg_fitter *f = *out;
     f->turned = turned;
     f->weighed = C == 4;
-    const size_t stride = (size_t)size * (size_t)C;
-    const window all = {0, 0, size, size};
-    if (how->fit == DG_FIT_CROP) { /* torchvision rounds the longer side down */
-        const int w = W <= H ? size : (int)((int64_t)size * W / H), h = W <= H ? (int)((int64_t)size * H / W) : size;
-        return resample(f, how->resize, w, h, (window){half(w - size), half(h - size), size, size}, im->pixels, stride);
+    const size_t stride = (size_t)to.W * (size_t)C;
+    const window all = {0, 0, to.W, to.H};
+    const int64_t across = (int64_t)W * to.H, down = (int64_t)H * to.W; /* across / down: ratio of the aspect ratios */
+    if (how->fit == DG_FIT_CROP) { /* torchvision rounds the side that exceeds the result down */
+        const int w = across <= down ? to.W : (int)(across / H), h = across <= down ? (int)(down / W) : to.H;
+        return resample(f, how->resize, w, h, (window){half(w - to.W), half(h - to.H), to.W, to.H}, im->pixels, stride);
     }
-    if (how->fit == DG_FIT_PAD) { /* PIL's ImageOps.pad rounds the shorter side to nearest */
-        int w = W >= H ? size : (int)lrint((double)W / (double)H * size);
-        int h = W >= H ? (int)lrint((double)H / (double)W * size) : size;
+    if (how->fit == DG_FIT_PAD) { /* PIL's ImageOps.pad rounds the side with black bars to nearest */
+        int w = across >= down ? to.W : (int)lrint((double)W / (double)H * to.H);
+        int h = across >= down ? (int)lrint((double)H / (double)W * to.W) : to.H;
         if (w < 1) w = 1;
         if (h < 1) h = 1;
-        const size_t at = (size_t)half(size - h) * stride + (size_t)half(size - w) * (size_t)C;
+        const size_t at = (size_t)half(to.H - h) * stride + (size_t)half(to.W - w) * (size_t)C;
         return resample(f, how->resize, w, h, (window){0, 0, w, h}, im->pixels + at, stride);
     }
-    return resample(f, how->resize, size, size, all, im->pixels, stride);
+    return resample(f, how->resize, to.W, to.H, all, im->pixels, stride);
 }
 
 static dg_err put_all(dg_fitter *f, dg_err e, const dg_image *in, dg_image *out)
@@ -301,7 +303,7 @@ dg_err dg_image_resize(const dg_image *in, int W, int H, dg_image *out)
     return put_all(f, e, in, out);
 }
 
-dg_err dg_image_fit(const dg_image *in, int size, dg_fit fit, dg_resize resize, dg_image *out)
+dg_err dg_image_fit(const dg_image *in, dg_size size, dg_fit fit, dg_resize resize, dg_image *out)
 {
     dg_fitter *f;
     const dg_err e = dg_fitter_open(&f, in->W, in->H, in->C, false, &(dg_fitting){size, in->C, fit, resize}, out);

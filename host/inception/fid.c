@@ -27,7 +27,7 @@ static dg_err begin(dg_fid_set *out, int images, int d)
 
 dg_err dg_fid_set_of(dg_inception *t, const dg_fid_images *x, dg_progress *progress, const char *what, dg_fid_set *out)
 {
-    const size_t image = (size_t)x->size * (size_t)x->size * (size_t)x->channels, d = (size_t)dg_inception_features(t);
+    const size_t image = dg_size_values(x->size, x->channels), d = (size_t)dg_inception_features(t);
     dg_err e = begin(out, x->used, (int)d);
     int32_t *order = malloc((size_t)x->images.count * sizeof *order);
     uint8_t *chunk = malloc(DG_INCEPTION_CHUNK * image);

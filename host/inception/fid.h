@@ -20,10 +20,11 @@ typedef struct {
     double *mean, *cov; /* (d), (d, d) */
 } dg_fid_set;
 
-/* Images (size, size, channels), of which `used` are drawn by a seed. */
+/* Images (height, width, channels), of which `used` are drawn by a seed. */
 typedef struct {
     dg_images images;
-    int size, channels, used;
+    dg_size size;
+    int channels, used;
     uint64_t seed;
     int stream; /* 0: real images, 1: samples, as for dg_judged_take */
 } dg_fid_images;

@@ -275,9 +275,9 @@ static dg_err compute(dg_inception *t, int images, double *features)
     return e;
 }
 
-dg_err dg_inception_look(dg_inception *t, const uint8_t *pixels, int size, int channels, int n, double *features)
+dg_err dg_inception_look(dg_inception *t, const uint8_t *pixels, dg_size size, int channels, int n, double *features)
 {
-    const size_t image = (size_t)size * (size_t)size * (size_t)channels;
+    const size_t image = dg_size_values(size, channels);
     dg_err e = DG_OK;
     for (int first = 0; first < n && !e; first += CHUNK) {
         const int images = n - first < CHUNK ? n - first : CHUNK;

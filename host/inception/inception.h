@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "core/base/err.h"
+#include "core/base/image_size.h"
 
 /* Resizing of images to 299 x 299 pixels. pytorch-fid: bilinear without antialiasing. clean-fid: bicubic with
  * antialiasing, like Pillow, not rounded. */
@@ -24,7 +25,7 @@ bool dg_inception_known(const dg_inception *t);
 const char *dg_inception_name(const dg_inception *t);   /* "inception-2015-12-05" or "unknown 0123abcd" */
 const char *dg_inception_resize(const dg_inception *t); /* "pytorch-fid" or "clean-fid" */
 
-/* Compute the features (n, dg_inception_features) of images (n, size, size, channels). One channel is grey; the fourth
- * channel, alpha, is ignored. */
-dg_err dg_inception_look(dg_inception *t, const uint8_t *pixels, int size, int channels, int n, double *features);
+/* Compute the features (n, dg_inception_features) of images (n, height, width, channels). One channel is grey; the
+ * fourth channel, alpha, is ignored. */
+dg_err dg_inception_look(dg_inception *t, const uint8_t *pixels, dg_size size, int channels, int n, double *features);
 enum { DG_INCEPTION_CHUNK = 8 }; /* number of images that are computed together */

@@ -76,30 +76,33 @@ static float level(dg_fid_resize how, float x)
     return (fminf(fmaxf(x, 0), 255) - 128) / 128;
 }
 
-static void resize(dg_fid_resize how, const axis *a, const uint8_t *pixels, int size, int channels, int to, float *x,
-                   float *wide, float *out)
+static void resize(dg_fid_resize how, const axis a[2], const uint8_t *pixels, dg_size size, int channels, int to,
+                   float *x, float *wide, float *out)
 {
     const float unit = how == DG_LIKE_PYTORCH_FID ? 255 : 1;
     const int columns = 3 * to;
-    for (int i = 0; i < size * size; i++)
+    for (int i = 0; i < size.W * size.H; i++)
         for (int c = 0; c < 3; c++) x[3 * i + c] = (float)pixels[i * channels + (channels < 3 ? 0 : c)] / unit;
-    for (int row = 0; row < size; row++, x += (size_t)size * 3)
-        for (int i = 0; i < columns; i++) wide[row * columns + i] = blend(a, i / 3, size, &x[i % 3], 3);
+    for (int row = 0; row < size.H; row++, x += (size_t)size.W * 3)
+        for (int i = 0; i < columns; i++) wide[row * columns + i] = blend(&a[0], i / 3, size.W, &x[i % 3], 3);
     for (int row = 0; row < to; row++)
         for (int i = 0; i < columns; i++)
-            out[row * columns + i] = level(how, blend(a, row, size, &wide[i], (size_t)columns));
+            out[row * columns + i] = level(how, blend(&a[1], row, size.H, &wide[i], (size_t)columns));
 }
 
-dg_err dg_fid_resized(dg_fid_resize how, const uint8_t *pixels, int size, int channels, int to, float *out)
+dg_err dg_fid_resized(dg_fid_resize how, const uint8_t *pixels, dg_size size, int channels, int to, float *out)
 {
-    axis a = {0};
-    const size_t rows = (size_t)size;
-    float *x = calloc(rows * 3 * (rows + (size_t)to), sizeof *x);
-    dg_err e = how == DG_LIKE_PYTORCH_FID ? bilinear(&a, size, to) : bicubic(&a, size, to);
-    if (!e && !x) e = dg_fail(DG_DEVICE, "out of memory for resizing images");
-    if (!e) resize(how, &a, pixels, size, channels, to, x, x + rows * rows * 3, out);
-    free(a.first);
-    free(a.weight);
+    axis a[2] = {{0}, {0}};
+    const int side[2] = {size.W, size.H};
+    float *x = calloc((size_t)size.H * 3 * ((size_t)size.W + (size_t)to), sizeof *x);
+    dg_err e = x ? DG_OK : dg_fail(DG_DEVICE, "out of memory for resizing images");
+    for (int k = 0; k < 2 && !e; k++)
+        e = how == DG_LIKE_PYTORCH_FID ? bilinear(&a[k], side[k], to) : bicubic(&a[k], side[k], to);
+    if (!e) resize(how, a, pixels, size, channels, to, x, x + dg_size_pixels(size) * 3, out);
+    for (int k = 0; k < 2; k++) {
+        free(a[k].first);
+        free(a[k].weight);
+    }
     free(x);
     return e;
 }

@@ -65,7 +65,7 @@ dg_err dg_find_open(dg_generator *g, const dg_find_options *o, int images, dg_fi
     f->g = g;
     f->o = *o;
     f->model = g->model;
-    f->image = (size_t)g->model.size * (size_t)g->model.size * (size_t)g->model.channels;
+    f->image = dg_size_values(g->model.size, g->model.channels);
     dg_fold_model(&f->model);
     f->model.net[DG_D].layers = dg_layers_before_pick(&f->model.net[DG_D]) - 1; /* without the layer of logits */
     f->model.nets = g->has_d && o->features > 0 && f->model.net[DG_D].layers > 0 ? 2 : 1;

@@ -21,7 +21,7 @@ void dg_find_close(dg_find *f);
 /* True if D's layers are compared: o.features is above 0, and g has D with inner layers. */
 bool dg_find_features(const dg_find *f);
 
-/* Find inputs z (n, g->inputs) for n images (n, size, size, channels): latents and, with a conditional generator, the
- * one-hot classes of their starts. `found` receives the images of z, and `error` the mean absolute differences to the
- * given images in grey levels. Returns DG_NUMBERS if z becomes NaN or infinite. */
+/* Find inputs z (n, g->inputs) for n images (n, height, width, channels): latents and, with a conditional generator,
+ * the one-hot classes of their starts. `found` receives the images of z, and `error` the mean absolute differences to
+ * the given images in grey levels. Returns DG_NUMBERS if z becomes NaN or infinite. */
 dg_err dg_find_images(dg_find *f, const uint8_t *pixels, int n, float *z, uint8_t *found, double *error);

@@ -89,8 +89,7 @@ void dg_generator_input(const dg_generator *g, float *in, const float *z, int cl
 
 dg_err dg_generator_make(dg_generator *g, const float *in, int n, uint8_t *pixels, const char *what, uint64_t first)
 {
-    const size_t each = (size_t)g->model.size * (size_t)g->model.size * (size_t)g->model.channels,
-                 all = (size_t)n * each;
+    const size_t each = dg_size_values(g->model.size, g->model.channels), all = (size_t)n * each;
     double *x = malloc(all * sizeof *x);
     if (!x) return dg_fail(DG_DEVICE, "out of memory for %d images", n);
     dg_err e = dg_job_generate(&g->job, in, n, pixels, x);
@@ -107,7 +106,7 @@ dg_err dg_generator_make(dg_generator *g, const float *in, int n, uint8_t *pixel
 
 dg_err dg_generator_images(dg_generator *g, uint64_t first, int n, int class, uint8_t *pixels, const char *what)
 {
-    const size_t each = (size_t)g->model.size * (size_t)g->model.size * (size_t)g->model.channels;
+    const size_t each = dg_size_values(g->model.size, g->model.channels);
     float *in = malloc((size_t)DG_GENERATOR_CHUNK * (size_t)g->inputs * sizeof *in);
     dg_err e = in ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d images", n);
     for (int i = 0; i < n && !e; i += DG_GENERATOR_CHUNK) {

@@ -114,8 +114,13 @@ static dg_err read_schedule(dg_oracle *o)
 /* Make the model of a recorded GAN that has no model file in its metadata. */
 static dg_err read_stock(dg_oracle *o)
 {
-    int size, channels, latent, ngf, ndf;
-    dg_err e = whole(o, "size", 16, 256, &size);
+    int channels, latent, ngf, ndf;
+    const char *shape = dg_st_get(o->st, "size"), *end;
+    dg_size size = {0, 0};
+    dg_err e = shape && (end = dg_size_parse(shape, &size)) && !*end
+                   ? DG_OK
+                   : dg_fail(DG_USAGE, "%s: metadata size = %s: must be a side or WIDTHxHEIGHT", o->path,
+                             shape ? shape : "(missing)");
     if (!e) e = whole(o, "channels", 1, 3, &channels);
     if (!e) e = whole(o, "latent", 1, 4096, &latent);
     if (!e) e = whole(o, "ngf", 1, 4096, &ngf);
@@ -206,9 +211,9 @@ dg_err dg_oracle_open(dg_oracle *o, const char *path)
     if (!e) e = number(o, "beta2", 0, 1, &o->job.beta2);
     if (!e) e = number(o, "eps", 0, 1, &o->job.eps);
     if (!e) e = read_model(o);
-    const int size = o->model.size, channels = o->model.channels;
+    const int W = o->model.size.W, H = o->model.size.H, channels = o->model.channels;
     if (e) return e;
-    o->images = dg_oracle_tensor(o, "images", DG_U8, 4, (int64_t[]){o->count, channels, size, size});
+    o->images = dg_oracle_tensor(o, "images", DG_U8, 4, (int64_t[]){o->count, channels, H, W});
     o->index = dg_oracle_tensor(o, "index", DG_I64, 2, (int64_t[]){o->steps, o->batch});
     if (o->labelled) o->labels = dg_oracle_tensor(o, "labels", DG_I64, 1, (int64_t[]){o->count});
     if (o->sampled) o->z = dg_oracle_tensor(o, "z", DG_F64, 3, (int64_t[]){o->steps, o->batch, o->model.latent});
@@ -238,7 +243,7 @@ dg_err dg_oracle_weights(const dg_oracle *o, dg_job *job)
 
 static dg_err pixels(const dg_oracle *o, uint8_t **out)
 {
-    const size_t P = (size_t)o->model.size * (size_t)o->model.size, C = (size_t)o->model.channels;
+    const size_t P = dg_size_pixels(o->model.size), C = (size_t)o->model.channels;
     const uint8_t *nchw = o->images->data;
     *out = malloc((size_t)o->count * P * C);
     if (!*out) return dg_fail(DG_DEVICE, "out of memory for %d images", o->count);

@@ -9,23 +9,24 @@
 #include "host/net/gan_step.h"
 #include "host/net/layers/layers.h"
 
-/* True if kernel row or column k of the layer maps its 1 x 1 input to an output pixel. */
-static bool reaches(const dg_layer *l, int k)
+/* True if kernel row or column k of the layer maps its 1 x 1 input to an output pixel of `side` rows or columns. */
+static bool reaches(const dg_layer *l, int k, int side)
 {
-    if (l->kind == &dg_layer_conv_transpose) return k >= l->pad && k - l->pad < l->out.H;
-    return k <= l->pad && (l->pad - k) % l->stride == 0 && (l->pad - k) / l->stride < l->out.H;
+    if (l->kind == &dg_layer_conv_transpose) return k >= l->pad && k - l->pad < side;
+    return k <= l->pad && (l->pad - k) % l->stride == 0 && (l->pad - k) / l->stride < side;
 }
 
 /* Add W^T W of the first n inputs to a (n, n), for weights in PyTorch's layout. */
 static void add_products(const dg_layer *l, const double *w, size_t n, double *a)
 {
     const bool transposed = l->kind == &dg_layer_conv_transpose;
-    const size_t filters = (size_t)l->filters, K = (size_t)l->kernel, input = transposed ? filters * K * K : K * K,
-                 filter = transposed ? K * K : (size_t)l->in.C * K * K;
-    for (size_t at = 0; at < filters * K * K; at++) {
-        const size_t place = at % (K * K);
-        const double *row = w + at / (K * K) * filter + place;
-        if (!reaches(l, (int)(place / K)) || !reaches(l, (int)(place % K))) continue;
+    const size_t filters = (size_t)l->filters, places = dg_size_pixels(l->kernel),
+                 input = transposed ? filters * places : places,
+                 filter = transposed ? places : (size_t)l->in.C * places;
+    for (size_t at = 0; at < filters * places; at++) {
+        const int place = (int)(at % places), columns = l->kernel.W;
+        const double *row = w + at / places * filter + place;
+        if (!reaches(l, place / columns, l->out.H) || !reaches(l, place % columns, l->out.W)) continue;
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < n; j++) a[i * n + j] += row[i * input] * row[j * input];
     }

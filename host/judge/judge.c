@@ -82,8 +82,8 @@ dg_err dg_measure_take(const dg_measure *m, const dg_jury *j, const dg_judged *r
 static dg_err fit(const dg_jury *j, const uint8_t *pixels, uint8_t *out)
 {
     const dg_model *m = &j->labeller->model;
-    const size_t bytes = (size_t)j->size * (size_t)j->size * (size_t)j->channels;
-    dg_image im = {j->size, j->size, j->channels, malloc(bytes)}, fitted;
+    const size_t bytes = dg_size_values(j->size, j->channels);
+    dg_image im = {j->size.W, j->size.H, j->channels, malloc(bytes)}, fitted;
     if (!im.pixels) return dg_fail(DG_DEVICE, "out of memory");
     memcpy(im.pixels, pixels, bytes);
     if (m->channels < j->channels) dg_image_grey(&im);
@@ -91,7 +91,7 @@ static dg_err fit(const dg_jury *j, const uint8_t *pixels, uint8_t *out)
     dg_image_free(&im);
     if (e) return e;
     const int repeat = m->channels / fitted.C;
-    for (int i = 0; i < m->size * m->size * m->channels; i++) out[i] = fitted.pixels[i / repeat];
+    for (int i = 0; i < m->size.W * m->size.H * m->channels; i++) out[i] = fitted.pixels[i / repeat];
     dg_image_free(&fitted);
     return DG_OK;
 }
@@ -99,9 +99,8 @@ static dg_err fit(const dg_jury *j, const uint8_t *pixels, uint8_t *out)
 static dg_err look_at(const dg_jury *j, const uint8_t *pixels, int n, uint8_t *fitted, double *share, double *hidden)
 {
     const dg_model *m = &j->labeller->model;
-    const size_t from = (size_t)j->size * (size_t)j->size * (size_t)j->channels,
-                 to = (size_t)m->size * (size_t)m->size * (size_t)m->channels;
-    if (m->size == j->size && m->channels == j->channels)
+    const size_t from = dg_size_values(j->size, j->channels), to = dg_size_values(m->size, m->channels);
+    if (dg_same_size(m->size, j->size) && m->channels == j->channels)
         return dg_labeller_shares(j->labeller, pixels, n, share, hidden);
     dg_err e = DG_OK;
     for (size_t i = 0; i < (size_t)n && !e; i++) e = fit(j, pixels + i * from, fitted + i * to);
@@ -112,9 +111,8 @@ static dg_err look(const dg_jury *j, dg_judged *x)
 {
     const dg_model *m = &j->labeller->model;
     const size_t count = (size_t)j->count, classes = (size_t)j->labeller->classes,
-                 features = (size_t)dg_labeller_features(j->labeller),
-                 image = (size_t)j->size * (size_t)j->size * (size_t)j->channels;
-    uint8_t *fitted = malloc((size_t)DG_LABELLER_CHUNK * (size_t)m->size * (size_t)m->size * (size_t)m->channels);
+                 features = (size_t)dg_labeller_features(j->labeller), image = dg_size_values(j->size, j->channels);
+    uint8_t *fitted = malloc((size_t)DG_LABELLER_CHUNK * dg_size_values(m->size, m->channels));
     x->share = malloc(count * classes * sizeof *x->share);
     x->hidden = malloc(count * features * sizeof *x->hidden);
     dg_err e = fitted && x->share && x->hidden ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d images", j->count);
@@ -157,7 +155,7 @@ dg_err dg_judged_beside(const dg_jury *j, dg_judged *reals, const dg_judged *hel
 
 dg_err dg_judged_take(const dg_jury *j, const dg_images *images, int stream, int first, dg_judged *out)
 {
-    const size_t image = (size_t)j->size * (size_t)j->size * (size_t)j->channels;
+    const size_t image = dg_size_values(j->size, j->channels);
     *out = (dg_judged){.pixels = malloc((size_t)j->count * image)};
     int32_t *order = malloc((size_t)images->count * sizeof *order);
     const bool room = out->pixels && order;

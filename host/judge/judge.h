@@ -2,6 +2,7 @@
  * images, which gives the real-vs-real baseline. */
 #pragma once
 
+#include "core/base/image_size.h"
 #include "host/data/images.h"
 #include "host/judge/frechet.h"
 #include "host/judge/random_net.h"
@@ -11,7 +12,8 @@
 
 typedef struct {
     int count; /* images per compared set, >= DG_JUDGED_LEAST */
-    int size, channels;
+    dg_size size;
+    int channels;
     uint64_t seed;
     int threads;               /* CPU threads, 0: OpenMP's default */
     dg_random_net *random_net; /* network of random features, or NULL to skip their metrics */
@@ -39,7 +41,7 @@ enum {
 };
 
 typedef struct {
-    uint8_t *pixels;     /* (count, size, size, channels) */
+    uint8_t *pixels;     /* (count, height, width, channels) */
     double *share;       /* (count, classes) probabilities; NULL: no classifier */
     double *hidden;      /* (count, features) input of the classifier's last layer */
     double *feature;     /* (count, DG_RANDOM_FEATURES); this and the pointers below are NULL without random_net */

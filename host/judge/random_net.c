@@ -72,10 +72,10 @@ static dg_err put_weights(dg_random_net *r)
     return e;
 }
 
-static dg_err build(dg_random_net *r, dg_backend *b, int size, int channels)
+static dg_err build(dg_random_net *r, dg_backend *b, dg_size size, int channels)
 {
-    dg_shape s = {AT_ONCE, size, size, channels};
-    r->pixels = size * size * channels;
+    dg_shape s = dg_size_shape(AT_ONCE, size, channels);
+    r->pixels = size.W * size.H * channels;
     size_t most = dg_count(s);
     dg_err e = dg_own_begin(&r->own, "random", b, 0, DG_F32);
     if (e) return e;
@@ -93,7 +93,7 @@ static dg_err build(dg_random_net *r, dg_backend *b, int size, int channels)
     return e ? e : put_weights(r);
 }
 
-dg_err dg_random_net_open(const dg_device *d, int size, int channels, dg_random_net **out)
+dg_err dg_random_net_open(const dg_device *d, dg_size size, int channels, dg_random_net **out)
 {
     dg_random_net *r = *out = calloc(1, sizeof *r);
     if (!r) return dg_fail(DG_DEVICE, "out of memory");

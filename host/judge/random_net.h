@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "core/base/image_size.h"
 #include "host/infer/open.h"
 
 /* Subsequences of the random stream DG_STREAM_JUDGE for layer or pyramid level 0. Layer or level i adds i to the
@@ -15,7 +16,7 @@ enum { DG_RANDOM_FEATURES = 768 }; /* mean and standard deviation of 128 + 256 c
 typedef struct dg_random_net dg_random_net;
 
 /* Build the network in fp32. Close *out even after an error. */
-dg_err dg_random_net_open(const dg_device *d, int size, int channels, dg_random_net **out);
+dg_err dg_random_net_open(const dg_device *d, dg_size size, int channels, dg_random_net **out);
 void dg_random_net_close(dg_random_net *r);
 
 /* features: (n, DG_RANDOM_FEATURES). */

@@ -15,16 +15,17 @@ enum { SIDE = 7, PATCHES = 64, DIRECTIONS = 128, AT_ONCE = 4096, BITS = 11 };
 typedef struct {
     const dg_jury *j;
     const uint8_t *pixels;
-    int level, side;
-    int values;
+    int level, values;
+    dg_size size; /* of the level */
     size_t rows;
     float *patch; /* (rows, values) */
     float *along; /* (DIRECTIONS, rows) */
 } slices;
 
-bool dg_sliced_level(int size, int level)
+bool dg_sliced_level(dg_size size, int level)
 {
-    return size >= SIDE && (!level || (size % (1 << level) == 0 && size >> level >= 16));
+    const int parts = 1 << level, shorter = dg_shorter_side(size);
+    return shorter >= SIDE && (!level || (size.W % parts == 0 && size.H % parts == 0 && shorter >> level >= 16));
 }
 
 static ptrdiff_t mirrored(ptrdiff_t i, ptrdiff_t n) { return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i; }
@@ -49,37 +50,40 @@ static float filter(const float *x, ptrdiff_t i, ptrdiff_t n, ptrdiff_t stride, 
     return sum;
 }
 
-/* Downsample x (n, n, C) to y (n / 2, n / 2, C). */
-static void shrink(float *y, const float *x, float *room, ptrdiff_t n, ptrdiff_t C)
+/* Downsample x (s.H, s.W, C) to y (s.H / 2, s.W / 2, C). */
+static void shrink(float *y, const float *x, float *room, dg_size s, ptrdiff_t C)
 {
-    for (ptrdiff_t r = 0; r < n; r++)
-        for (ptrdiff_t c = 0; c < n / 2; c++)
+    const ptrdiff_t W = s.W, H = s.H;
+    for (ptrdiff_t r = 0; r < H; r++)
+        for (ptrdiff_t c = 0; c < W / 2; c++)
             for (ptrdiff_t k = 0; k < C; k++)
-                room[(r * (n / 2) + c) * C + k] = filter(x + r * n * C + k, 2 * c, n, C, false);
-    for (ptrdiff_t r = 0; r < n / 2; r++)
-        for (ptrdiff_t c = 0; c < n / 2 * C; c++) y[r * (n / 2) * C + c] = filter(room + c, 2 * r, n, n / 2 * C, false);
+                room[(r * (W / 2) + c) * C + k] = filter(x + r * W * C + k, 2 * c, W, C, false);
+    for (ptrdiff_t r = 0; r < H / 2; r++)
+        for (ptrdiff_t c = 0; c < W / 2 * C; c++) y[r * (W / 2) * C + c] = filter(room + c, 2 * r, H, W / 2 * C, false);
 }
 
-/* Subtract the upsampled y (n / 2, n / 2, C) from x (n, n, C). */
-static void subtract_grown(float *x, const float *y, float *room, ptrdiff_t n, ptrdiff_t C)
+/* Subtract the upsampled y (s.H / 2, s.W / 2, C) from x (s.H, s.W, C). */
+static void subtract_grown(float *x, const float *y, float *room, dg_size s, ptrdiff_t C)
 {
-    for (ptrdiff_t r = 0; r < n / 2; r++)
-        for (ptrdiff_t c = 0; c < n; c++)
+    const ptrdiff_t W = s.W, H = s.H;
+    for (ptrdiff_t r = 0; r < H / 2; r++)
+        for (ptrdiff_t c = 0; c < W; c++)
             for (ptrdiff_t k = 0; k < C; k++)
-                room[(r * n + c) * C + k] = filter(y + r * (n / 2) * C + k, c, n, C, true);
-    for (ptrdiff_t r = 0; r < n; r++)
-        for (ptrdiff_t c = 0; c < n * C; c++) x[r * n * C + c] -= filter(room + c, r, n, n * C, true);
+                room[(r * W + c) * C + k] = filter(y + r * (W / 2) * C + k, c, W, C, true);
+    for (ptrdiff_t r = 0; r < H; r++)
+        for (ptrdiff_t c = 0; c < W * C; c++) x[r * W * C + c] -= filter(room + c, r, H, W * C, true);
 }
 
 /* Store pyramid level s->level of an image in x. `y` and `room` are scratch memory, each as large as the image. */
 static void take_level(const slices *s, const uint8_t *pixels, float *x, float *y, float *room)
 {
     const int C = s->j->channels;
-    int n = s->j->size;
-    for (int i = 0; i < n * n * C; i++) x[i] = pixels[i];
-    for (int level = 0; level < s->level; level++, n /= 2) {
+    dg_size n = s->j->size;
+    for (int i = 0; i < n.W * n.H * C; i++) x[i] = pixels[i];
+    for (int level = 0; level < s->level; level++) {
         shrink(y, x, room, n, C);
-        memcpy(x, y, (size_t)(n / 2) * (size_t)(n / 2) * (size_t)C * sizeof *x);
+        n.W /= 2, n.H /= 2;
+        memcpy(x, y, dg_size_values(n, C) * sizeof *x);
     }
     if (!dg_sliced_level(s->j->size, s->level + 1)) return; /* the last level of the pyramid is the downsampled image */
     shrink(y, x, room, n, C);
@@ -90,24 +94,24 @@ static void take_level(const slices *s, const uint8_t *pixels, float *x, float *
 static void cut(const slices *s, const float *x, int i, float *out)
 {
     const int C = s->j->channels;
-    const int span = s->side - SIDE + 1;
+    const int across = s->size.W - SIDE + 1, down = s->size.H - SIDE + 1;
     uint32_t word[4] = {0};
     for (int p = 0; p < PATCHES; p++) {
         if (p % 2 == 0)
             dg_philox(word, 0, dg_subsequence(DG_STREAM_JUDGE, DG_DRAW_PLACES + (uint64_t)s->level),
                       (uint64_t)i * (PATCHES / 2) + (uint64_t)p / 2);
         const uint32_t *at = p % 2 ? word + 2 : word;
-        const ptrdiff_t top = (ptrdiff_t)(at[0] * (uint64_t)span >> 32),
-                        left = (ptrdiff_t)(at[1] * (uint64_t)span >> 32);
+        const ptrdiff_t top = (ptrdiff_t)(at[0] * (uint64_t)down >> 32),
+                        left = (ptrdiff_t)(at[1] * (uint64_t)across >> 32);
         const size_t row = (size_t)SIDE * (size_t)C;
-        for (int r = 0; r < SIDE; r++, out += row) memcpy(out, x + ((top + r) * s->side + left) * C, row * sizeof *out);
+        for (int r = 0; r < SIDE; r++, out += row)
+            memcpy(out, x + ((top + r) * s->size.W + left) * C, row * sizeof *out);
     }
 }
 
 static dg_err cut_all(slices *s)
 {
-    const size_t image = (size_t)s->j->size * (size_t)s->j->size * (size_t)s->j->channels,
-                 each = (size_t)PATCHES * (size_t)s->values;
+    const size_t image = dg_size_values(s->j->size, s->j->channels), each = (size_t)PATCHES * (size_t)s->values;
     bool whole = true;
 #pragma omp parallel for reduction(&& : whole)
     for (int i = 0; i < s->j->count; i++) {
@@ -244,8 +248,8 @@ static dg_err compare(const dg_jury *j, int level, const dg_judged *reals, const
     slices a = {.j = j,
                 .pixels = reals->pixels,
                 .level = level,
-                .side = j->size >> level,
                 .values = SIDE * SIDE * j->channels,
+                .size = {j->size.W >> level, j->size.H >> level},
                 .rows = (size_t)j->count * PATCHES},
            b = a;
     b.pixels = other->pixels;

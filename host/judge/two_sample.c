@@ -57,7 +57,7 @@ typedef struct {
 static void take(trial *t, int first, int count)
 {
     const dg_jury *j = t->jury;
-    const size_t image = (size_t)j->size * (size_t)j->size * (size_t)j->channels, half = (size_t)count * image;
+    const size_t image = dg_size_values(j->size, j->channels), half = (size_t)count * image;
     for (int k = 0; k < 2; k++) memcpy(t->pixels + (size_t)k * half, t->set[k]->pixels + (size_t)first * image, half);
     for (int i = 0; i < 2 * count; i++) t->label[i] = i >= count;
 }
@@ -86,7 +86,7 @@ static dg_err train(trial *t, int count)
 static dg_err test(trial *t, int count, dg_evaluation *out)
 {
     const dg_jury *j = t->jury;
-    const size_t image = (size_t)j->size * (size_t)j->size * (size_t)j->channels;
+    const size_t image = dg_size_values(j->size, j->channels);
     const dg_training_records records = {.images = dg_images_of(t->pixels, count, image),
                                          .label = t->label,
                                          .bytes = dg_job_record_bytes(&t->job),
@@ -108,7 +108,7 @@ static dg_err try_it(trial *t, dg_measured *out)
     const int half = j->count / 2, rest = j->count - half;
     const size_t most = 2 * (size_t)rest;
     dg_evaluation v;
-    t->pixels = malloc(most * (size_t)j->size * (size_t)j->size * (size_t)j->channels);
+    t->pixels = malloc(most * dg_size_values(j->size, j->channels));
     t->label = malloc(most * sizeof *t->label);
     if (!t->pixels || !t->label) return dg_fail(DG_DEVICE, "out of memory for %d images", j->count);
     take(t, 0, half);

@@ -105,7 +105,8 @@ dcgan_info dcgan_info_of(const dcgan_job *job)
 {
     const dg_checkpoint_info *i = &job->g.info;
     return (dcgan_info){.model = job->g.model.name,
-                        .size = job->g.model.size,
+                        .size = job->g.model.size.W,
+                        .height = job->g.model.size.H,
                         .channels = job->g.model.channels,
                         .seed = i->seed,
                         .step = job->train ? job->trainer.at.step : i->step,

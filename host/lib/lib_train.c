@@ -26,11 +26,14 @@ static dg_err check_training(const dcgan_training *t)
     return DG_OK;
 }
 
+static dg_size size_of(const dcgan_images *p) { return (dg_size){p->size, p->height ? p->height : p->size}; }
+
 static dg_err check_images(const dcgan_images *p, const dg_model *m, int batch)
 {
-    if (p->size != m->size || p->channels != m->channels)
-        return dg_fail(DG_DATA, "the images are %d x %d x %d, but model %s needs %d x %d x %d", p->size, p->size,
-                       p->channels, m->name, m->size, m->size, m->channels);
+    const dg_size size = size_of(p);
+    if (!dg_same_size(size, m->size) || p->channels != m->channels)
+        return dg_fail(DG_DATA, "the images are %d x %d x %d, but model %s needs %d x %d x %d", size.W, size.H,
+                       p->channels, m->name, m->size.W, m->size.H, m->channels);
     if (p->count < batch) return dg_fail(DG_DATA, "only %d images; one batch needs at least %d", p->count, batch);
     return DG_OK;
 }
@@ -84,7 +87,7 @@ static dg_err build(dcgan_job *job, const dcgan_training *t, const dcgan_images 
     job->trainer.lr = t->lr;
     job->data = (dg_dataset){.count = p->count,
                              .train = p->count,
-                             .size = p->size,
+                             .size = size_of(p),
                              .channels = p->channels,
                              .pixels = (uint8_t *)(uintptr_t)p->pixels};
     job->data.fingerprint = dg_dataset_fingerprint(&job->data, g->backend->threads);

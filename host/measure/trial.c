@@ -27,7 +27,7 @@ dg_err dg_trial_build(dg_trial *t, const dg_model *m, const dg_job_options *o, d
 dg_err dg_trial_open(dg_trial *t, const dg_model *m, int batch, dg_backend *b)
 {
     const int rows = batch * DG_TRIAL_STEPS;
-    const size_t values = (size_t)batch * (size_t)m->size * (size_t)m->size * (size_t)m->channels;
+    const size_t values = (size_t)batch * dg_size_values(m->size, m->channels);
     dg_job_options o;
     *t = (dg_trial){.data = NULL};
     dg_err e = dg_options_model_job(m, &o);

@@ -26,7 +26,7 @@ static dg_err check_model(const dg_model *m)
             last, m->where,
             "is the last layer: needs norm = none or spectral, act = none, and an op other than dropout");
     if (is.C < 2) return dg_layer_fail(last, m->where, "has one logit; a classifier needs at least two");
-    const size_t values = (size_t)m->size * (size_t)m->size * (size_t)m->channels;
+    const size_t values = dg_size_values(m->size, m->channels);
     if (m->input == DG_INPUT_ZCA && values > DG_WHITENED_MOST)
         return dg_fail(DG_USAGE, DG_MSG("zca-size", "%s: input = zca: images are too large (%zu values, at most %d)"),
                        m->where, values, DG_WHITENED_MOST);
@@ -61,7 +61,7 @@ static dg_op *add_images(dg_builder *b, dg_job *job, int B, dg_view *images, dg_
 {
     const dg_model *m = &job->model;
     char name[40];
-    images->row = dg_work_row(b, 0, (dg_shape){B, m->size, m->size, m->channels}, "C.x%s", suffix);
+    images->row = dg_work_row(b, 0, dg_size_shape(B, m->size, m->channels), "C.x%s", suffix);
     snprintf(name, sizeof name, "C.label%s", suffix);
     label->row = dg_arena_row(b->arena, name, DG_WORK, 0, DG_I32, (dg_shape){1, 1, 1, B});
     snprintf(name, sizeof name, "C.x.gather%s", suffix);

@@ -25,12 +25,12 @@ static dg_err check_norms(const dg_model *m, const dg_net *g)
 
 static dg_err check_end(const dg_model *m, int net, const dg_layer *last)
 {
-    const dg_shape want = net == DG_G ? (dg_shape){1, m->size, m->size, m->channels} : (dg_shape){1, 1, 1, 1};
+    const dg_shape want = net == DG_G ? dg_size_shape(1, m->size, m->channels) : (dg_shape){1, 1, 1, 1};
     const dg_shape is = last->out;
     const dg_layer *end = &m->net[net].layer[dg_layers_before_pick(&m->net[net]) - 1];
     if (is.H != want.H || is.W != want.W || is.C != want.C)
-        return dg_layer_fail(last, m->where, "output is %d x %d x %d; the %s needs %d x %d x %d", is.H, is.W, is.C,
-                             net == DG_G ? "generator" : "discriminator", want.H, want.W, want.C);
+        return dg_layer_fail(last, m->where, "output is %d x %d x %d; the %s needs %d x %d x %d", is.W, is.H, is.C,
+                             net == DG_G ? "generator" : "discriminator", want.W, want.H, want.C);
     if (net == DG_G && (last->norm || (last->act != DG_ACT_TANH && last->act != DG_ACT_NONE)))
         return dg_layer_fail(last, m->where,
                              DG_MSG("end-of-g", "is the last layer of G: needs norm = none, and act = tanh or none"));

@@ -10,8 +10,8 @@
  * of DG_PLAN_TRAIN after a run of DG_PLAN_TEST. The host writes and reads these rows, named by dg_find_row:
  *   "find.z", "find.m", "find.v" (N, inputs): inputs of G and their Adam moments
  *   "find.mask" (inputs), only with classes: factors of the gradient, which keep the classes
- *   "find.target" (N, size, size, channels): -t
- *   "find.image" (N, size, size, channels): images, the input of DG_PLAN_TEST
+ *   "find.target" (N, height, width, channels): -t
+ *   "find.image" (N, height, width, channels): images, the input of DG_PLAN_TEST
  *   "find.f.LAYER", "find.target.LAYER", "find.weight.LAYER": f, -f(t) and, per image, `weight`, for layers that
  *   dg_find_compares */
 extern const dg_recipe dg_find_recipe;

@@ -101,12 +101,12 @@ static unsigned bit(int metric) { return 1u << metric; }
 static void shard_of_d(dg_builder *b, dg_job *job, dg_plan_role role, shard *s, int B)
 {
     const dg_model *m = &job->model;
-    const int S = m->size, C = m->channels;
+    const dg_shape image = dg_size_shape(B, m->size, m->channels);
     dg_plan *plan = b->plan;
 
     /* x, label = next(loader); z = torch.randn(B, latent) */
-    s->x = (dg_view){dg_work_row(b, DG_D, (dg_shape){2 * B, S, S, C}, "D.x"), 0};
-    s->fake = from(s->x, (int64_t)B * S * S * C);
+    s->x = (dg_view){dg_work_row(b, DG_D, dg_batch_of(image, 2 * B), "D.x"), 0};
+    s->fake = from(s->x, (int64_t)dg_count(image));
     const dg_view z = {dg_work_row(b, DG_G, (dg_shape){B, 1, 1, m->latent}, "G.z"), 0};
     job->input[role] = z.row;
     job->arena.row[z.row].keep = job->o.z_given;

@@ -205,8 +205,8 @@ dg_err dg_job_get_values(dg_job *job, int row, size_t n, double *out);
 /* Returns a hash of the ops, kernels and launches of all plans on a GPU, or 0 on a CPU. */
 uint64_t dg_job_plans(const dg_job *job);
 
-/* Generate n samples in batches from latent vectors `in` (n, dg_job_inputs). `pixels` (n, size, size, channels) may be
- * NULL. `x` receives the values before rounding to uint8, or is NULL. */
+/* Generate n samples in batches from latent vectors `in` (n, dg_job_inputs). `pixels` (n, height, width, channels) may
+ * be NULL. `x` receives the values before rounding to uint8, or is NULL. */
 dg_err dg_job_generate(dg_job *job, const float *in, int n, uint8_t *pixels, double *x);
 
 /* Run plan "test" on n records in batches. Outputs are (n, classes) probabilities `p`, (n) losses `each`, and (n,

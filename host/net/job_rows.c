@@ -16,7 +16,7 @@ const dg_plan *dg_job_plan(const dg_job *job, const char *name)
     return NULL;
 }
 
-static size_t pixels_of(const dg_model *m) { return (size_t)m->size * (size_t)m->size * (size_t)m->channels; }
+static size_t pixels_of(const dg_model *m) { return dg_size_values(m->size, m->channels); }
 
 int dg_job_labels(const dg_job *job)
 {
@@ -102,7 +102,7 @@ static dg_shape data_shape(const dg_job *job)
     const dg_model *m = &job->model;
     const dg_loader_options loading = dg_job_loading(job, 0, 0);
     const int rows = job->o.window ? 2 * dg_window_images(&loading) : job->o.rows;
-    if (!dg_job_labelled(job)) return (dg_shape){rows, m->size, m->size, m->channels};
+    if (!dg_job_labelled(job)) return dg_size_shape(rows, m->size, m->channels);
     return (dg_shape){rows, 1, 1, (int)dg_job_record_bytes(job)};
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include "core/base/err.h"
+#include "core/base/image_size.h"
 #include "core/plan/ops.h"
 
 enum { DG_MAX_NETS = 4, DG_MAX_LAYERS = 128, DG_TRAIN_MAX = 32, DG_MODEL_TEXT_MAX = 16384 };
@@ -33,7 +34,8 @@ typedef struct {
     const dg_layer_kind *kind;
     int input; /* index of the layer whose output is the input; -1: the network's input */
     int add;   /* index of the layer whose output is added before the activation; -1: none */
-    int filters, kernel, stride, pad, groups;
+    int filters, stride, pad, groups;
+    dg_size kernel; /* width and height differ only if the windows cover the whole map */
     dg_norm norm;
     dg_layer_start start;
     double gain;
@@ -74,7 +76,8 @@ typedef enum {
 /* A dg_model has about 140 KB: allocate it on the heap. */
 typedef struct {
     char name[64], where[256];
-    int size, channels, latent;
+    dg_size size;
+    int channels, latent;
     int classes; /* of a conditional GAN (docs/model-files.md), or 0 */
     dg_input input;
     double epsilon;
@@ -86,7 +89,8 @@ typedef struct {
 } dg_model;
 
 /* Read a model. `name` is a path, a built-in model ("dcgan64-paper"), or a family with a shape. "dcgan-28x1" is a stock
- * DCGAN for 28 x 28 pixels of one channel with ngf = ndf = 32. Name suffixes select variants: -spectral and -nonorm
+ * DCGAN for 28 x 28 pixels of one channel with ngf = ndf = 32. "dcgan-64x96x3" is for images that are 64 pixels wide
+ * and 96 high, with three channels. Name suffixes select variants: -spectral and -nonorm
  * (dg_model_norm_d), -Nclasses (dg_model_reclassed). */
 dg_err dg_model_read(const char *name, dg_model *out);
 
@@ -94,16 +98,17 @@ dg_err dg_model_parse(const char *text, const char *where, dg_model *out);
 
 static inline dg_shape dg_net_input(const dg_model *m, const dg_net *n)
 {
-    return n->latent ? (dg_shape){1, 1, 1, m->latent + m->classes} : (dg_shape){1, m->size, m->size, m->channels};
+    return n->latent ? (dg_shape){1, 1, 1, m->latent + m->classes} : dg_size_shape(1, m->size, m->channels);
 }
 
 /* Write a stock DCGAN as model text to out (DG_MODEL_TEXT_MAX bytes). The layers of G have ngf * 2^depth ... ngf
- * filters, and D mirrors G. The image size is F * 2^k, where F is the first kernel size of G, 4 to 7. */
-dg_err dg_model_stock(char *out, const char *name, int size, int channels, int latent, int ngf, int ndf);
+ * filters, and D mirrors G. The image size is F * 2^k, where F is the size of the first kernel of G. The shorter side
+ * of F is 4 to 7. */
+dg_err dg_model_stock(char *out, const char *name, dg_size size, int channels, int latent, int ngf, int ndf);
 
 /* Write the model text of family bilinear, residual or r3gan to out (DG_MODEL_TEXT_MAX bytes), with the image sizes of
  * dg_model_stock. Returns false for an unknown family. */
-bool dg_model_family(char *out, const char *family, const char *name, int size, int channels);
+bool dg_model_family(char *out, const char *family, const char *name, dg_size size, int channels);
 
 /* Copy a model text, but set this norm in every layer of D with weights. Key start is removed, or becomes gain with
  * DG_NORM_NONE. DG_NORM_NONE also sets bias = yes except in the last layer. Returns DG_USAGE if the model has no D, D

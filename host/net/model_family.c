@@ -1,5 +1,5 @@
-/* Model texts of the built-in GANs without norm: bilinear, residual and r3gan. The first map of G has F x F pixels, F =
- * 4 to 7. Each stage of G doubles the side of the map, and D mirrors G. */
+/* Model texts of the built-in GANs without norm: bilinear, residual and r3gan. The shorter side of the first map of G
+ * has 4 to 7 pixels. Each stage of G doubles the side of the map, and D mirrors G. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -40,16 +40,22 @@ static void conv(text *t, int filters, const char *keys)
     put(t, "filters = %d\n%s", filters, keys);
 }
 
-static void first_map(text *t, int first, int filters)
+static const char *size_text(dg_size s)
 {
-    layer(t, "op = conv_transpose\n");
-    put(t, "filters = %d\nkernel = %d\npad = 0\n", filters, first);
+    static _Thread_local char out[DG_SIZE_TEXT];
+    return dg_size_text(s, out);
 }
 
-static void logit(text *t, int first)
+static void first_map(text *t, dg_size first, int filters)
+{
+    layer(t, "op = conv_transpose\n");
+    put(t, "filters = %d\nkernel = %s\npad = 0\n", filters, size_text(first));
+}
+
+static void logit(text *t, dg_size first)
 {
     layer(t, "filters = 1\nbias = no\nact = none\n");
-    put(t, "kernel = %d\npad = 0\n", first);
+    put(t, "kernel = %s\npad = 0\n", size_text(first));
 }
 
 /* The number of filters is `image` at full image size. Each halving of the side doubles the number of filters, up to
@@ -62,7 +68,7 @@ static int width(const widths *w, int k) { return w->image << k < w->most ? w->i
 
 static const widths bilinear_g = {16, 256}, bilinear_d = {32, 256};
 
-static void bilinear(text *t, int channels, int first, int halvings)
+static void bilinear(text *t, int channels, dg_size first, int halvings)
 {
     static const char defaults[] = "kernel = 3\nbias = yes\nact = leaky\n";
     begin_net(t, 'G', defaults);
@@ -97,7 +103,7 @@ static void block(text *t, int count, int filters, bool grouped)
 }
 
 /* Write a GAN with a residual block per stage, and 1 x 1 convolutions where channels change (Huang et al. 2024). */
-static void blocks(text *t, int channels, int first, int halvings, const widths net[2], bool grouped)
+static void blocks(text *t, int channels, dg_size first, int halvings, const widths net[2], bool grouped)
 {
     begin_net(t, 'G', "kernel = 1\n");
     first_map(t, first, width(&net[0], halvings));
@@ -119,29 +125,29 @@ static void blocks(text *t, int channels, int first, int halvings, const widths 
     logit(t, first);
 }
 
-static void residual(text *t, int channels, int first, int halvings)
+static void residual(text *t, int channels, dg_size first, int halvings)
 {
     blocks(t, channels, first, halvings, (const widths[]){{32, 128}, {16, 128}}, false);
 }
 
-static void r3gan(text *t, int channels, int first, int halvings)
+static void r3gan(text *t, int channels, dg_size first, int halvings)
 {
     blocks(t, channels, first, halvings, (const widths[]){{16, 128}, {8, 128}}, true);
 }
 
 static const struct {
     const char *name;
-    void (*write)(text *t, int channels, int first, int halvings);
+    void (*write)(text *t, int channels, dg_size first, int halvings);
 } families[] = {{"bilinear", bilinear}, {"residual", residual}, {"r3gan", r3gan}};
 
-bool dg_model_family(char *out, const char *family, const char *name, int size, int channels)
+bool dg_model_family(char *out, const char *family, const char *name, dg_size size, int channels)
 {
     text t = {.out = out};
-    int first;
-    const int halvings = dg_side_halvings(size, &first);
+    dg_size first;
+    const int halvings = dg_size_halvings(size, &first);
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         if (strcmp(family, families[i].name) != 0) continue;
-        put(&t, "[model]\nname = %s\nsize = %d\nchannels = %d\nlatent = 100\n", name, size, channels);
+        put(&t, "[model]\nname = %s\nsize = %s\nchannels = %d\nlatent = 100\n", name, size_text(size), channels);
         families[i].write(&t, channels, first, halvings);
         return true;
     }

@@ -11,6 +11,7 @@
 
 typedef enum {
     WHOLE,  /* int: min, min + step ... max */
+    SIZE,   /* dg_size: each side min to max; for squares min to square */
     NUMBER, /* double in [min, max) */
     CHOICE,
     NAME,
@@ -28,6 +29,7 @@ typedef struct {
     double preset; /* default value; -1: none (model_keys), or set by the layer kind (layer_keys) */
     const char *choices, *must;
     int without;
+    int square;
 } key;
 
 #define MODEL(member) offsetof(dg_model, member), sizeof((dg_model *)0)->member
@@ -40,7 +42,8 @@ typedef struct {
 
 static const key model_keys[] = {
     {"name", NAME, MODEL(name), .preset = -1, .must = "1 to 63 letters, digits, dots, dashes or underscores"},
-    {"size", WHOLE, MODEL(size), 8, 512, 1, .preset = -1},
+    {"size", SIZE, MODEL(size), 8, 512, 1, .preset = -1, .square = 512,
+     .must = "a side from 8 to 512, or WIDTHxHEIGHT such as 64x96"},
     {"channels", WHOLE, MODEL(channels), 1, 4, 1, .without = 2, .preset = 3,
      .must = "1 (grey), 3 (RGB) or 4 (RGB and alpha)"},
     {"latent", WHOLE, MODEL(latent), 1, 4096, 1, .preset = 100},
@@ -55,7 +58,8 @@ static const key layer_keys[DG_KEYS] = {
     [DG_KEY_IN] = {"in", LAYER, SECTION(in),
                    .must = "an earlier layer of this network; the first layer also accepts latent or image"},
     [DG_KEY_FILTERS] = {"filters", WHOLE, SECTION(layer.filters), 1, 16384, 1, .preset = -1},
-    [DG_KEY_KERNEL] = {"kernel", WHOLE, SECTION(layer.kernel), 1, 16, 1, .preset = -1},
+    [DG_KEY_KERNEL] = {"kernel", SIZE, SECTION(layer.kernel), 1, 64, 1, .preset = -1, .square = 16,
+                       .must = "a side from 1 to 16, or the WIDTHxHEIGHT of a map, with sides up to 64"},
     [DG_KEY_STRIDE] = {"stride", WHOLE, SECTION(layer.stride), 1, 8, 1, .preset = -1},
     [DG_KEY_PAD] = {"pad", WHOLE, SECTION(layer.pad), 0, 15, 1, .preset = -1},
     [DG_KEY_GROUPS] = {"groups", WHOLE, SECTION(layer.groups), 1, 16384, 1, .preset = 1},
@@ -144,6 +148,13 @@ static bool whole(const char *text, const key *k, int *out)
     return true;
 }
 
+static bool size(const char *text, const key *k, dg_size *out)
+{
+    const char *end = dg_size_parse(text, out);
+    const int most = dg_is_square(*out) ? k->square : (int)k->max;
+    return end && !*end && dg_shorter_side(*out) >= (int)k->min && dg_longer_side(*out) <= most;
+}
+
 static bool number(const char *text, const key *k, double *out)
 {
     char *end;
@@ -226,6 +237,7 @@ static bool set(const key *k, const char *section, const char *text, void *objec
     void *to = (char *)object + k->offset;
     switch (k->kind) {
     case WHOLE: return whole(text, k, to);
+    case SIZE: return size(text, k, to);
     case NUMBER: return number(text, k, to);
     case CHOICE: return choice(text, k, to);
     case NAME: return name(text, k, to);
@@ -243,6 +255,7 @@ static void preset(const key_table *table, void *object)
         void *to = (char *)object + k->offset;
         const int v = (int)k->preset;
         if (k->kind == NUMBER) memcpy(to, &k->preset, sizeof(double));
+        else if (k->kind == SIZE) memcpy(to, &(dg_size){v, v}, sizeof(dg_size));
         else if (k->kind == WHOLE || k->kind == CHOICE || k->kind == LAYER) memcpy(to, &v, sizeof v);
     }
 }

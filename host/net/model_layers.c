@@ -73,7 +73,7 @@ static dg_err check_addend(unroller *u, const dg_section *s, const dg_layer *l)
     const dg_layer *other = &u->net->layer[l->add];
     const dg_shape a = l->out, b = other->out;
     if (a.H == b.H && a.W == b.W && a.C == b.C) return DG_OK;
-    return BAD(s, "add: shapes differ: %d x %d x %d of this layer, %d x %d x %d of layer %s", a.H, a.W, a.C, b.H, b.W,
+    return BAD(s, "add: shapes differ: %d x %d x %d of this layer, %d x %d x %d of layer %s", a.W, a.H, a.C, b.W, b.H,
                b.C, other->name);
 }
 

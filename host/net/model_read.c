@@ -53,54 +53,74 @@ const char *dg_model_builtin(int i)
     return dg_model_files[i].name;
 }
 
-static void put_layer(char *out, size_t *at, const char *op, char net, int i, int filters, int kernel, int stride,
+static void put_layer(char *out, size_t *at, const char *op, char net, int i, int filters, dg_size kernel, int stride,
                       const char *norm, const char *act)
 {
+    char side[DG_SIZE_TEXT];
     int n = snprintf(out + *at, DG_MODEL_TEXT_MAX - *at,
-                     "[%c.%d]\nop = %s\nfilters = %d\nkernel = %d\nstride = %d\npad = %d\nnorm = %s\nact = %s\n", net,
-                     i, op, filters, kernel, stride, stride - 1, norm, act);
+                     "[%c.%d]\nop = %s\nfilters = %d\nkernel = %s\nstride = %d\npad = %d\nnorm = %s\nact = %s\n", net,
+                     i, op, filters, dg_size_text(kernel, side), stride, stride - 1, norm, act);
     *at += n > 0 ? (size_t)n : 0;
 }
 
-dg_err dg_model_stock(char *out, const char *name, int size, int channels, int latent, int ngf, int ndf)
+static dg_err refuse_size(dg_size size)
 {
-    int first, depth = dg_side_halvings(size, &first) - 1;
-    if (depth < 0)
+    char is[DG_SIZE_TEXT], nearest[DG_SIZE_TEXT];
+    dg_size_text(size, is);
+    dg_size_text(dg_model_size(size), nearest);
+    if (dg_is_square(size))
         return dg_fail(DG_USAGE,
                        DG_MSG("model-size",
-                              "size %d: must be 4, 5, 6 or 7 times a power of two, from %d to %d; use %d"),
-                       size, DG_SIDE_LEAST, DG_SIDE_MOST, dg_model_side(size) ? dg_model_side(size) : DG_SIDE_LEAST);
+                              "size %s: must be 4, 5, 6 or 7 times a power of two, from %d to %d; use %s"),
+                       is, DG_SIDE_LEAST, DG_SIDE_MOST, nearest);
+    return dg_fail(DG_USAGE,
+                   DG_MSG("model-size-rectangle",
+                          "size %s: the shorter side must be 4, 5, 6 or 7 times a power of two, and the longer side a "
+                          "multiple of this power, both from %d to %d; use %s"),
+                   is, DG_SIDE_LEAST, DG_SIDE_MOST, nearest);
+}
+
+dg_err dg_model_stock(char *out, const char *name, dg_size size, int channels, int latent, int ngf, int ndf)
+{
+    dg_size first;
+    const int depth = dg_size_halvings(size, &first) - 1;
+    char text[DG_SIZE_TEXT];
+    if (depth < 0) return refuse_size(size);
+    dg_size_text(size, text);
     if (ngf < 1 || ndf < 1 || ngf > (16384 >> depth) || ndf > (16384 >> depth))
-        return dg_fail(DG_USAGE, "widths %d and %d: must be from 1 to %d for size %d", ngf, ndf, 16384 >> depth, size);
-    size_t at = (size_t)snprintf(out, DG_MODEL_TEXT_MAX, "[model]\nname = %s\nsize = %d\nchannels = %d\nlatent = %d\n",
-                                 name, size, channels, latent);
+        return dg_fail(DG_USAGE, "widths %d and %d: must be from 1 to %d for size %s", ngf, ndf, 16384 >> depth, text);
+    size_t at = (size_t)snprintf(out, DG_MODEL_TEXT_MAX, "[model]\nname = %s\nsize = %s\nchannels = %d\nlatent = %d\n",
+                                 name, text, channels, latent);
+    const dg_size four = dg_square(4);
     for (int i = 0; i <= depth; i++)
-        put_layer(out, &at, "conv_transpose", 'G', i + 1, ngf << (depth - i), i ? 4 : first, i ? 2 : 1, "batch",
+        put_layer(out, &at, "conv_transpose", 'G', i + 1, ngf << (depth - i), i ? four : first, i ? 2 : 1, "batch",
                   "relu");
-    put_layer(out, &at, "conv_transpose", 'G', depth + 2, channels, 4, 2, "none", "tanh");
+    put_layer(out, &at, "conv_transpose", 'G', depth + 2, channels, four, 2, "none", "tanh");
     for (int i = 0; i <= depth; i++)
-        put_layer(out, &at, "conv", 'D', i + 1, ndf << i, 4, 2, i ? "batch" : "none", "leaky");
+        put_layer(out, &at, "conv", 'D', i + 1, ndf << i, four, 2, i ? "batch" : "none", "leaky");
     put_layer(out, &at, "conv", 'D', depth + 2, 1, first, 1, "none", "none");
     return DG_OK;
 }
 
-/* Parse a name such as "dcgan-28x1": family dcgan, size 28, 1 channel. */
-static bool names_shape(const char *name, char family[16], int *size, int *channels)
+/* Parse a name such as "dcgan-28x1" (family dcgan, size 28, 1 channel) or "dcgan-64x96x3" (64 pixels wide, 96 high). */
+static bool names_shape(const char *name, char family[16], dg_size *size, int *channels)
 {
-    char *end;
-    const size_t n = strcspn(name, "-");
-    if (n > 15 || !name[n] || name[n + 1] < '0' || name[n + 1] > '9') return false;
+    const size_t n = strcspn(name, "-"), x = strlen(name);
+    char shape[DG_SIZE_TEXT];
+    if (n > 15 || x < n + 4 || x - n > DG_SIZE_TEXT || name[x - 2] != 'x' || name[x - 1] < '0' || name[x - 1] > '9')
+        return false;
     snprintf(family, 16, "%.*s", (int)n, name);
-    const long side = strtol(name + n + 1, &end, 10);
-    if (*end != 'x' || end[1] < '0' || end[1] > '9' || end[2] || side > 9999) return false;
-    *size = (int)side;
-    *channels = end[1] - '0';
+    snprintf(shape, sizeof shape, "%.*s", (int)(x - n - 3), name + n + 1);
+    const char *end = dg_size_parse(shape, size);
+    if (!end || *end) return false;
+    *channels = name[x - 1] - '0';
     return true;
 }
 
 static dg_err builtin_text(const char *name, char text[DG_MODEL_TEXT_MAX], bool *known)
 {
-    int size, channels;
+    dg_size size;
+    int channels;
     char family[16];
     *known = true;
     for (int i = 0; dg_model_files[i].name; i++)
@@ -109,7 +129,7 @@ static dg_err builtin_text(const char *name, char text[DG_MODEL_TEXT_MAX], bool 
             return DG_OK;
         }
     *known = names_shape(name, family, &size, &channels) &&
-             (!strcmp(family, "dcgan") || dg_model_family(text, family, name, DG_SIDE_LEAST, channels));
+             (!strcmp(family, "dcgan") || dg_model_family(text, family, name, dg_square(DG_SIDE_LEAST), channels));
     if (!*known) return DG_OK;
     const dg_err e = dg_model_stock(text, name, size, channels, 100, 32, 32);
     if (!e) dg_model_family(text, family, name, size, channels);
@@ -189,7 +209,7 @@ dg_err dg_model_read(const char *name, dg_model *out)
             DG_MSG(
                 "unknown-model",
                 "model %s: no such file or built-in model (built in: %s; any shape such as dcgan-28x1, "
-                "bilinear-28x1, residual-28x1 or r3gan-28x1; "
+                "dcgan-64x96x3, bilinear-28x1, residual-28x1 or r3gan-28x1; "
                 "suffix -spectral: spectral norm in D; suffix -nonorm: no norm in D; suffix -2classes: two classes)"),
             name, list);
     }

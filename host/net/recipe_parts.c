@@ -78,7 +78,8 @@ dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view image
     dg_op *op = dg_plan_add(plan, DG_OP_gather, "%s", name);
     dg_gather_args *a = &op->u.gather;
     const dg_input_data *in = &job->o.input;
-    *a = (dg_gather_args){.N = B, .H = m->size, .W = m->size, .C = m->channels, .prepared = m->input == DG_INPUT_ZCA};
+    *a = (dg_gather_args){
+        .N = B, .H = m->size.H, .W = m->size.W, .C = m->channels, .prepared = m->input == DG_INPUT_ZCA};
     for (int c = 0; c < m->channels; c++) {
         const double known = in->std[c], mean = known > 0 ? in->mean[c] : 0.5, std = known > 0 ? known : 0.25;
         switch (m->input) {
@@ -102,11 +103,11 @@ static dg_op *add_augment(dg_builder *b, dg_job *job, int net, dg_op_kind kind, 
                           dg_view *out)
 {
     const dg_model *m = &job->model;
-    *out = (dg_view){dg_work_row(b, net, (dg_shape){N, m->size, m->size, m->channels}, "%s", name), 0};
+    *out = (dg_view){dg_work_row(b, net, dg_size_shape(N, m->size, m->channels), "%s", name), 0};
     dg_op *op = dg_plan_add(b->plan, kind, "%s", name);
     op->u.augment = (dg_augment_args){.N = N,
-                                      .H = m->size,
-                                      .W = m->size,
+                                      .H = m->size.H,
+                                      .W = m->size.W,
                                       .C = m->channels,
                                       .what = job->o.augment,
                                       .order = order,

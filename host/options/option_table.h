@@ -16,6 +16,7 @@ typedef enum {
     DG_OPT_CHOICE,    /* int or enum: index of the word in choices */
     DG_OPT_EITHER,    /* bool: true is the second of two choices */
     DG_OPT_GRID,      /* RxC: two consecutive ints */
+    DG_OPT_SIZE,      /* dg_size: N or WxH */
     DG_OPT_SEEDS,     /* two consecutive uint64_t from A-B or A */
     DG_OPT_RESUME     /* sets resume and resume_from; the value is optional */
 } dg_option_kind;

@@ -112,7 +112,8 @@ typedef struct {
     int raw_format; /* a dg_video_format */
     double tol;
     bool json, force, synthesize, merge, largest, two_sample, in_graph;
-    int classes, size, channels, norm_d, repeats;
+    dg_size size;
+    int classes, channels, norm_d, repeats;
     double seconds, within; /* within: percent */
     char *onnx, *c, *html;  /* export: the file, or "yes" for the file of --out; NULL or "no": not this format */
     int weights;            /* export: 0 = auto, else 1 + a dg_weight_type (host/export/steps.h) */

@@ -195,7 +195,9 @@ static dg_err finish_data(dg_options *o)
 {
     if (o->channels == 2)
         return dg_fail(DG_USAGE, "--channels 2: allowed: 4 (with alpha), 3 (colour), 1 (grey), 0 (as the model)");
-    if (o->size && o->size < 8) return dg_fail(DG_USAGE, "--size %d: allowed: 8 to 1024, or 0", o->size);
+    char size[DG_SIZE_TEXT];
+    if (o->size.W && dg_shorter_side(o->size) < 8)
+        return dg_fail(DG_USAGE, "--size %s: allowed: 8 to 1024 per side, or 0", dg_size_text(o->size, size));
     if (!o->data)
         return dg_fail(DG_USAGE, "data: missing DIR: %s data DIR, or %s data --synthesize DIR --count 1000",
                        dg_program(), dg_program());

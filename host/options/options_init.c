@@ -116,16 +116,17 @@ static dg_err name_norm(dg_options *o)
 
 dg_err dg_options_name_model(dg_options *o)
 {
-    char name[32];
-    if (dg_option_given(o, "init") && !o->config && !o->size && !o->channels && !dg_option_given(o, "model")) {
+    char name[48], size[DG_SIZE_TEXT];
+    if (dg_option_given(o, "init") && !o->config && !o->size.W && !o->channels && !dg_option_given(o, "model")) {
         const dg_err e = init_model(o);
         return e ? e : name_norm(o);
     }
-    if (o->command == DG_CMD_DATA || (!o->size && !o->channels)) return name_norm(o);
+    if (o->command == DG_CMD_DATA || (!o->size.W && !o->channels)) return name_norm(o);
     if (o->operands || dg_option_given(o, "model"))
         return dg_fail(DG_USAGE, "--size and --channels: cannot be combined with a model, because a model sets its own "
                                  "size and channels; give one or the other");
-    snprintf(name, sizeof name, "dcgan-%dx%d", o->size ? o->size : 64, o->channels ? o->channels : 3);
+    snprintf(name, sizeof name, "dcgan-%sx%d", dg_size_text(o->size.W ? o->size : dg_square(64), size),
+             o->channels ? o->channels : 3);
     const dg_err e = dg_option_set(o, dg_option_find("model"), name, "--size");
     return e ? e : name_norm(o);
 }

@@ -57,13 +57,17 @@ const dg_option dg_option_table[] = {
     {"model", 'm', "MODEL", DG_OPT_TEXT, AT(model), NO_RANGE, "dcgan64-paper", NULL, RUN,
      T | D | P | N | B | Q | U | M | C | E, SAVED | FIXED | COMMON, "built-in network or model file",
      "Built-in GANs are dcgan28, dcgan32, dcgan64-paper, dcgan64, dcgan128, and dcgan-NxC, bilinear-NxC, residual-NxC "
-     "and r3gan-NxC for N x N images with C channels. Built-in classifiers are cnn-mnist, vgg16-cifar, resnet50 and "
+     "and r3gan-NxC for N x N images with C channels; dcgan-WxHxC is for images W wide and H high. Built-in "
+     "classifiers are cnn-mnist, vgg16-cifar, resnet50 and "
      "all other classifiers in models/. Without --model, the command import derives the model from the weights. To "
      "evaluate a folder of samples, dcgan eval requires --model, which gives the image size and the discriminator."},
-    {"size", 0, "N", DG_OPT_INT, AT(size), 0, 1024, "0", NULL, RUN, T | D | P | N, COMMON,
-     "build a GAN for N x N images; 0 = use --model",
-     "The GAN that --size builds has the layers of the DCGAN paper. For training, --size is 16 to 256; if only "
-     "--channels is given, --size is 64. The command data reads or draws images of 8 to 1024 pixels per side."},
+    {"size", 0, "N|WxH", DG_OPT_SIZE, AT(size), 0, 1024, "0", NULL, RUN, T | D | P | N, COMMON,
+     "GAN for N x N or W x H images; 0 = use --model",
+     "The GAN that --size builds has the layers of the DCGAN paper. For training, the sides are 16 to 256; if only "
+     "--channels is given, --size is 64. W is the width and H the height. The shorter side of W x H is 4, 5, 6 or 7 "
+     "times a power of two, for example "
+     "64 in 64x96, and the longer side a multiple of this power. The command data reads or draws images of 8 to 1024 "
+     "pixels per side."},
     {"channels", 0, "N", DG_OPT_INT, AT(channels), 0, 4, "0", NULL, RUN, T | D | P | N, 0,
      "image channels of the GAN that --size builds: 1, 3 or 4; 0 = auto",
      "1: grey, 3: colour, 4: colour with alpha. If --size is given, the default of --channels is 3."},

@@ -62,6 +62,7 @@ void dg_option_range(const dg_option *t, char *out, size_t size)
         break;
     case DG_OPT_U64: snprintf(out, size, "0 to %" PRIu64, UINT64_MAX); break;
     case DG_OPT_GRID: snprintf(out, size, "%.0fx%.0f to %.0fx%.0f", t->min, t->min, t->max, t->max); break;
+    case DG_OPT_SIZE: snprintf(out, size, "%.0f to %.0f, or WIDTHxHEIGHT such as 64x96", t->min, t->max); break;
     case DG_OPT_FLAG: snprintf(out, size, "yes or no"); break;
     case DG_OPT_CHOICE:
     case DG_OPT_EITHER: {
@@ -168,6 +169,18 @@ static dg_err set_grid(dg_options *o, const dg_option *t, const char *value, con
     return DG_OK;
 }
 
+static dg_err set_size(dg_options *o, const dg_option *t, const char *value, const char *where)
+{
+    dg_size s;
+    const char *end = dg_size_parse(value, &s);
+    if (!end || *end) return wrong(t, where, "neither a side nor WIDTHxHEIGHT");
+    if (dg_shorter_side(s) < (int)t->min || dg_longer_side(s) > (int)t->max ||
+        (!dg_is_square(s) && !dg_shorter_side(s)))
+        return wrong(t, where, "out of range");
+    *(dg_size *)member(o, t) = s;
+    return DG_OK;
+}
+
 static dg_err set_seeds(dg_options *o, const dg_option *t, const char *value, const char *where)
 {
     const char *dash = strchr(value, '-'), *end = value + strlen(value);
@@ -210,6 +223,7 @@ dg_err dg_option_set(dg_options *o, const dg_option *t, const char *value, const
     case DG_OPT_AUTO_REAL: return set_real(o, t, value, where);
     case DG_OPT_TEXT: return set_path(o, t, member(o, t), value, where);
     case DG_OPT_GRID: return set_grid(o, t, value, where);
+    case DG_OPT_SIZE: return set_size(o, t, value, where);
     case DG_OPT_SEEDS: return set_seeds(o, t, value, where);
     case DG_OPT_RESUME: o->resume = true; return set_path(o, t, &o->resume_from, value, where);
     case DG_OPT_CHOICE:
@@ -266,6 +280,11 @@ void dg_option_get(const dg_options *o, const dg_option *t, char *out, size_t si
     case DG_OPT_CHOICE: get_choice(t->choices, *(const int *)at, out, size); break;
     case DG_OPT_EITHER: get_choice(t->choices, *(const bool *)at, out, size); break;
     case DG_OPT_GRID: snprintf(out, size, "%dx%d", ((const int *)at)[0], ((const int *)at)[1]); break;
+    case DG_OPT_SIZE: {
+        char text[DG_SIZE_TEXT];
+        snprintf(out, size, "%s", dg_size_text(*(const dg_size *)at, text));
+        break;
+    }
     case DG_OPT_SEEDS:
         snprintf(out, size, "%" PRIu64 "-%" PRIu64, ((const uint64_t *)at)[0], ((const uint64_t *)at)[1]);
         break;

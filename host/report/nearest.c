@@ -12,23 +12,23 @@ enum { SHOWN = 16, ROW = 8, SIDE = 16, GAP = 2, VALUES = 4 * SIDE * SIDE, MOST =
 
 typedef struct {
     int cells, values;
-    uint8_t *pixels; /* (cells, size, size, channels) */
+    uint8_t *pixels; /* (cells, height, width, channels) */
     float seen[SHOWN][VALUES];
     double least[SHOWN];
     int nearest[SHOWN];
 } search;
 
-static void reduce(float *out, const uint8_t *pixels, int size, int channels)
+static void reduce(float *out, const uint8_t *pixels, dg_size size, int channels)
 {
-    const int side = size < SIDE ? size : SIDE;
-    for (int y = 0; y < side; y++)
-        for (int x = 0; x < side; x++)
+    const int W = size.W < SIDE ? size.W : SIDE, H = size.H < SIDE ? size.H : SIDE;
+    for (int y = 0; y < H; y++)
+        for (int x = 0; x < W; x++)
             for (int k = 0; k < channels; k++) {
-                const int top = y * size / side, bottom = (y + 1) * size / side;
-                const int left = x * size / side, right = (x + 1) * size / side;
+                const int top = y * size.H / H, bottom = (y + 1) * size.H / H;
+                const int left = x * size.W / W, right = (x + 1) * size.W / W;
                 int sum = 0;
                 for (int i = top; i < bottom; i++)
-                    for (int j = left; j < right; j++) sum += pixels[(i * size + j) * channels + k];
+                    for (int j = left; j < right; j++) sum += pixels[(i * size.W + j) * channels + k];
                 *out++ = (float)sum / (float)((bottom - top) * (right - left));
             }
 }
@@ -48,7 +48,7 @@ static double distance(const float *a, const float *b, int n)
 
 /* Of more images than MOST, MOST images in even distances are compared; of images in a file, MOST_OF_FILE, because
  * reading them competes with the training. */
-static dg_err look_through(search *s, const dg_images *images, int size, int channels)
+static dg_err look_through(search *s, const dg_images *images, dg_size size, int channels)
 {
     const size_t image = images->bytes;
     const int most = images->memory ? MOST : MOST_OF_FILE, n = images->count < most ? images->count : most;
@@ -72,21 +72,21 @@ static dg_err look_through(search *s, const dg_images *images, int size, int cha
     return e;
 }
 
-static void cut(search *s, const dg_image *grid, int size, int channels)
+static void cut(search *s, const dg_image *grid, dg_size size, int channels)
 {
-    const int columns = (grid->W - GAP) / (size + GAP), rows = (grid->H - GAP) / (size + GAP);
+    const int columns = (grid->W - GAP) / (size.W + GAP), rows = (grid->H - GAP) / (size.H + GAP);
     s->cells = columns * rows < SHOWN ? columns * rows : SHOWN;
     uint8_t *to = s->pixels;
     for (int c = 0; c < s->cells; c++)
-        for (int y = 0; y < size; y++)
-            for (int x = 0; x < size; x++, to += channels) {
-                const int row = c / columns * (size + GAP) + GAP + y, column = c % columns * (size + GAP) + GAP + x;
+        for (int y = 0; y < size.H; y++)
+            for (int x = 0; x < size.W; x++, to += channels) {
+                const int row = c / columns * (size.H + GAP) + GAP + y, column = c % columns * (size.W + GAP) + GAP + x;
                 memcpy(to, grid->pixels + ((size_t)row * (size_t)grid->W + (size_t)column) * (size_t)grid->C,
                        (size_t)channels);
             }
 }
 
-static dg_err draw(const search *s, const dg_images *images, int size, int channels, dg_image *out)
+static dg_err draw(const search *s, const dg_images *images, dg_size size, int channels, dg_image *out)
 {
     const size_t image = images->bytes;
     dg_err e = DG_OK;
@@ -113,11 +113,11 @@ static dg_err write_png(const dg_directory *dir, const char *path, const dg_imag
 }
 
 static dg_err search_all(const dg_directory *dir, const char *path, const dg_image *grid, uint64_t epoch,
-                         const dg_images *images, int size, int channels)
+                         const dg_images *images, dg_size size, int channels)
 {
     search *s = calloc(1, sizeof *s);
     dg_image im = {0};
-    if (s) s->pixels = malloc((size_t)SHOWN * (size_t)size * (size_t)size * (size_t)channels);
+    if (s) s->pixels = malloc((size_t)SHOWN * dg_size_values(size, channels));
     dg_err e = s && s->pixels ? DG_OK : dg_fail(DG_DEVICE, "nearest.png: out of memory");
     if (!e) {
         cut(s, grid, size, channels);
@@ -131,16 +131,16 @@ static dg_err search_all(const dg_directory *dir, const char *path, const dg_ima
     return e;
 }
 
-dg_err dg_nearest_write(const dg_directory *dir, const char *path, uint64_t epoch, const dg_images *images, int size,
-                        int channels)
+dg_err dg_nearest_write(const dg_directory *dir, const char *path, uint64_t epoch, const dg_images *images,
+                        dg_size size, int channels)
 {
     char file[4400];
     dg_image grid;
     snprintf(file, sizeof file, "%s/epoch-%04ju.png", path, (uintmax_t)epoch);
     dg_err e = dg_report_image_read(dir->fd, file, channels == 4, &grid);
     if (e) return e;
-    const bool ours = (grid.W - GAP) % (size + GAP) == 0 && (grid.H - GAP) % (size + GAP) == 0 && grid.W > size &&
-                      grid.H > size;
+    const bool ours = (grid.W - GAP) % (size.W + GAP) == 0 && (grid.H - GAP) % (size.H + GAP) == 0 && grid.W > size.W &&
+                      grid.H > size.H;
     if (ours) e = search_all(dir, path, &grid, epoch, images, size, channels);
     dg_image_free(&grid);
     return e;

@@ -51,5 +51,5 @@ dg_err dg_report_session_write(const dg_report_session *s, const dg_directory *d
 
 /* Write nearest.png: the samples of an epoch's grid above their nearest training images, of at most 65,536 images in
  * memory or 4,096 images in a file. Writes no file if the grid's samples have another size than the training images. */
-dg_err dg_nearest_write(const dg_directory *dir, const char *path, uint64_t epoch, const dg_images *images, int size,
-                        int channels);
+dg_err dg_nearest_write(const dg_directory *dir, const char *path, uint64_t epoch, const dg_images *images,
+                        dg_size size, int channels);

@@ -28,7 +28,7 @@ static dg_fid_images images_of(const dg_jury *j, dg_images images, int used, int
 
 static dg_images made_by(const dg_critic *c)
 {
-    const size_t image = (size_t)c->jury.size * (size_t)c->jury.size * (size_t)c->jury.channels;
+    const size_t image = dg_size_values(c->jury.size, c->jury.channels);
     return dg_images_of(c->made, c->jury.count, image);
 }
 
@@ -109,8 +109,7 @@ dg_err dg_critic_open(dg_critic *c, const dg_job *job, const dg_dataset *data, c
                        DG_MSG("few-to-evaluate",
                               "{eval-every}: the dataset is too small (%d images, at least %d needed)"),
                        data->count, 2 * DG_JUDGED_LEAST);
-    const size_t image = (size_t)data->size * (size_t)data->size * (size_t)data->channels,
-                 inputs = (size_t)dg_job_inputs(job);
+    const size_t image = dg_size_values(data->size, data->channels), inputs = (size_t)dg_job_inputs(job);
     c->made = malloc((size_t)n * image);
     c->in = malloc((size_t)n * inputs * sizeof *c->in);
     if (!c->made || !c->in) return dg_fail(DG_DEVICE, "out of memory for %d images", n);

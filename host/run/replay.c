@@ -102,12 +102,12 @@ static void sample_input(const dg_oracle *o, int i, float *in)
 static dg_err compare_sample(const dg_oracle *o, dg_job *job, const dg_replay_report *r)
 {
     const dg_st_tensor *t = dg_st_find(o->st, "expect.sample");
-    const int S = o->model.size, C = o->model.channels;
+    const int W = o->model.size.W, H = o->model.size.H, C = o->model.channels, P = W * H;
     if (!t || t->rank != 4 || t->type != DG_F64 || t->dim[0] < 1 || t->dim[0] > o->batch)
         return dg_fail(DG_USAGE, "%s: tensor expect.sample is missing or invalid", o->path);
     int n = (int)t->dim[0];
-    if (!dg_oracle_tensor(o, "expect.sample", DG_F64, 4, (int64_t[]){n, C, S, S})) return DG_USAGE;
-    const size_t inputs = (size_t)dg_job_inputs(job), values = (size_t)n * (size_t)S * (size_t)S * (size_t)C;
+    if (!dg_oracle_tensor(o, "expect.sample", DG_F64, 4, (int64_t[]){n, C, H, W})) return DG_USAGE;
+    const size_t inputs = (size_t)dg_job_inputs(job), values = (size_t)n * (size_t)P * (size_t)C;
     float *z = calloc((size_t)n * inputs, sizeof *z);
     double *x = malloc(2 * values * sizeof *x);
     dg_err e = z && x ? DG_OK : dg_fail(DG_DEVICE, "out of memory");
@@ -116,10 +116,10 @@ static dg_err compare_sample(const dg_oracle *o, dg_job *job, const dg_replay_re
     if (!e) {
         double *nchw = x + values;
         for (int k = 0; k < n; k++)
-            for (int p = 0; p < S * S; p++)
+            for (int p = 0; p < P; p++)
                 for (int c = 0; c < C; c++)
-                    nchw[((size_t)k * (size_t)C + (size_t)c) * (size_t)(S * S) + (size_t)p] =
-                        x[((size_t)k * (size_t)(S * S) + (size_t)p) * (size_t)C + (size_t)c];
+                    nchw[((size_t)k * (size_t)C + (size_t)c) * (size_t)P + (size_t)p] =
+                        x[((size_t)k * (size_t)P + (size_t)p) * (size_t)C + (size_t)c];
         r->compared(r->context, "sample", relative(nchw, t->data, values), "");
     }
     free(x);

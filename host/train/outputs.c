@@ -228,7 +228,7 @@ void dg_begin_samples(dg_outputs *w, uint64_t epoch)
     dg_err e = in ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d samples", n);
     if (!e && !w->samples.pixels) {
         void *pixels;
-        e = b->alloc_host(b, (size_t)n * (size_t)m->size * (size_t)m->size * (size_t)m->channels, &pixels);
+        e = b->alloc_host(b, (size_t)n * dg_size_values(m->size, m->channels), &pixels);
         w->samples.pixels = pixels;
     }
     for (int i = 0; i < n && !e; i++) {
@@ -247,7 +247,7 @@ void dg_begin_samples(dg_outputs *w, uint64_t epoch)
 static double diversity_of(dg_outputs *w, int cells)
 {
     const dg_dataset *d = w->data;
-    const size_t values = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
+    const size_t values = dg_size_values(d->size, d->channels);
     const int n = cells < d->count ? cells : d->count;
     uint8_t *reals = NULL;
     if (!(w->real_diversity > 0)) {

@@ -79,7 +79,7 @@ dg_err dg_trainer_start(dg_trainer *t, dg_job *job, const uint8_t *pixels, const
     dg_err e = DG_OK;
     t->job = job;
     if (dg_job_labelled(job)) e = copy_labels(t, label, count);
-    const size_t image = (size_t)job->model.size * (size_t)job->model.size * (size_t)job->model.channels;
+    const size_t image = dg_size_values(job->model.size, job->model.channels);
     const dg_images images = dg_images_of(pixels, count, image);
     const dg_loader_options o = dg_job_loading(job, used, seed);
     dg_training_records r;

@@ -3,19 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-double dg_whitening_bytes(int size, int channels)
+double dg_whitening_bytes(dg_size size, int channels)
 {
-    const double n = (double)size * size * channels;
+    const double n = (double)size.W * size.H * channels;
     return (n * n + n) * sizeof(double);
 }
 
 /* one matrix for the result, four for products, two for sums or the root */
-double dg_whitening_bytes_to_find(int size, int channels) { return 7 * dg_whitening_bytes(size, channels); }
+double dg_whitening_bytes_to_find(dg_size size, int channels) { return 7 * dg_whitening_bytes(size, channels); }
 
-dg_whitening *dg_whitening_new(int size, int channels)
+dg_whitening *dg_whitening_new(dg_size size, int channels)
 {
     dg_whitening *w = calloc(1, sizeof *w);
-    const size_t n = (size_t)size * (size_t)size * (size_t)channels;
+    const size_t n = dg_size_values(size, channels);
     if (!w) return NULL;
     *w = (dg_whitening){.size = size, .channels = channels, .values = (int)n};
     w->weight = calloc(n * n, sizeof *w->weight);
@@ -164,7 +164,7 @@ dg_err dg_whiten(dg_whitening *w, dg_type real, int threads, const uint8_t *pixe
 /* Returns the index in memory (order H, W, C) of value i of a file (order C, H, W). */
 static size_t place(const dg_whitening *w, size_t i)
 {
-    const size_t pixels = (size_t)w->size * (size_t)w->size;
+    const size_t pixels = dg_size_pixels(w->size);
     return i % pixels * (size_t)w->channels + i / pixels;
 }
 

@@ -2,13 +2,15 @@
  * Whitened values are uncorrelated and as close to x as possible. */
 #pragma once
 
+#include "core/base/image_size.h"
 #include "host/whiten/symmetric.h"
 
 /* max values per image, for example 52 x 52 colour or 90 x 90 grey; larger images need > 0.5 GiB and hours */
 enum { DG_WHITENED_MOST = 8192 };
 
 typedef struct {
-    int size, channels, values;
+    dg_size size;
+    int channels, values;
     double *weight, *bias; /* symmetric (values, values); bias (values) = -weight * mean; both in order H, W, C */
     void (*progress)(void *context, long done, long total); /* for dg_whiten; may be NULL */
     void *context;
@@ -17,7 +19,8 @@ typedef struct {
 } dg_whitening;
 
 typedef struct {
-    int size, channels;
+    dg_size size;
+    int channels;
     double epsilon;
     dg_type real; /* weight and bias are rounded to this type */
     int threads;
@@ -26,14 +29,14 @@ typedef struct {
     volatile sig_atomic_t *stop; /* nonzero: end the fit with DG_FAILED; may be NULL */
 } dg_whitening_options;
 
-double dg_whitening_bytes(int size, int channels);
-double dg_whitening_bytes_to_find(int size, int channels);
+double dg_whitening_bytes(dg_size size, int channels);
+double dg_whitening_bytes_to_find(dg_size size, int channels);
 
 /* Returns NULL if out of memory. All values are 0. */
-dg_whitening *dg_whitening_new(int size, int channels);
+dg_whitening *dg_whitening_new(dg_size size, int channels);
 void dg_whitening_free(dg_whitening *w);
 
-/* Compute the whitening of n images (n, size, size, channels). Sums are exact integers, so that their order has no
+/* Compute the whitening of n images (n, height, width, channels). Sums are exact integers, so that their order has no
  * effect. */
 dg_err dg_whitening_fit(const dg_whitening_options *o, const uint8_t *pixels, int n, dg_whitening **out);
 

@@ -181,8 +181,8 @@ dg_fused_head dg_fused_head_of(const dg_plan *p, const dg_launch *l)
     const dg_conv_args *c = &op->u.conv;
     dg_fused_head h = {.in = prologue_of(p, op, "x"),
                        .N = c->N,
-                       .pixels = c->H * c->W,
-                       .C = c->Ci,
+                       .pixels = dg_conv_pixels(c),
+                       .C = dg_conv_channels(c),
                        .w = c->w,
                        .logit = c->y,
                        .out = last_epilogue(p, l)};

@@ -142,7 +142,9 @@ static __global__ void __launch_bounds__(THREADS) dense_kernel(const dg_fused_co
 
 void dg_fused_dense(const dg_fused_conv *f, cudaStream_t stream)
 {
-    const dg_conv_args *a = &f->conv;
-    const dim3 grid((unsigned)dg_div_up(a->N, IMAGES), (unsigned)(a->H * a->W), (unsigned)dg_div_up(a->Ci, CHANNELS));
-    KLAUNCH_AFTER(dense_kernel, grid, dim3(THREADS), 0, stream, *f);
+    dg_fused_conv pixel = *f;
+    pixel.conv.Ci = dg_conv_channels(&f->conv);
+    const dim3 grid((unsigned)dg_div_up(f->conv.N, IMAGES), (unsigned)dg_conv_pixels(&f->conv),
+                    (unsigned)dg_div_up(pixel.conv.Ci, CHANNELS));
+    KLAUNCH_AFTER(dense_kernel, grid, dim3(THREADS), 0, stream, pixel);
 }

@@ -67,8 +67,8 @@ static dg_cost_part thin_part(const dg_op *op, const dg_fused_conv *f)
 static dg_cost_part dense_part(const dg_fused_conv *f)
 {
     const dg_conv_args *a = &f->conv;
-    const int blocks = dg_ceil_div(a->N, DG_DENSE_IMAGES) * a->H * a->W;
-    dg_cost_part c = {.blocks = (double)blocks * dg_ceil_div(a->Ci, DG_DENSE_CHANNELS),
+    const int blocks = dg_ceil_div(a->N, DG_DENSE_IMAGES) * dg_conv_pixels(a);
+    dg_cost_part c = {.blocks = (double)blocks * dg_ceil_div(dg_conv_channels(a), DG_DENSE_CHANNELS),
                       .steps = a->Co / 16.0,
                       .most = a->Co / 16.0,
                       .merged = merged(&f->out, blocks, DG_DENSE_CHANNELS)};

@@ -150,13 +150,14 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
         if (j->x.kind != DG_PROLOGUE_PLAIN) return "variant thin reads images without a prologue";
         break;
     case DG_FUSED_GEMV:
-        if (!is_flat || a->Co > 4 || a->Ci % 4)
+        if (!is_flat || a->Co > 4 || dg_conv_channels(a) % 4)
             return "variant gemv requires at most 4 channels of y, and a kernel that covers all of x";
         if (!wants(&j->x, DG_PROLOGUE_NORM, DG_PROLOGUE_NORM_DX) || j->y.kind != DG_PROLOGUE_PLAIN)
             return "variant gemv supports a prologue of x only";
         break;
     case DG_FUSED_DENSE:
-        if (!is_flat || a->Ci % 4) return "variant dense requires a kernel that covers all of x, and a y of one pixel";
+        if (!is_flat || dg_conv_channels(a) % 4)
+            return "variant dense requires a kernel that covers all of x, and a y of one pixel";
         if (!wants(&j->x, DG_PROLOGUE_NORM, DG_PROLOGUE_NORM_DX) || j->y.kind != DG_PROLOGUE_PLAIN)
             return "variant dense supports a prologue of x only";
         break;

@@ -29,7 +29,7 @@ dg_update_work dg_update_work_of(const dg_update_job *j)
     w.x = j->x;
     w.y = j->y;
     w.kind = (int)j->kind;
-    w.channels = a->Ci;
+    w.channels = dg_conv_channels(a);
     w.groups = dg_max(j->x.kind == DG_PROLOGUE_PLAIN ? 1 : j->x.groups,
                       j->y.kind == DG_PROLOGUE_PLAIN ? 1 : j->y.groups);
     w.per_group = a->N / w.groups;

@@ -53,7 +53,8 @@ async function processorTime() {
 }
 
 async function images() {
-    const network = await run('({size: network.size, channels: network.channels})'), start = await processorTime();
+    const network = await run('({width: network.width, height: network.height, channels: network.channels})');
+    const start = await processorTime();
     for (const state of states.map(stateOf)) {
         const pixels = await run(`new Promise(done => ask("test", ${JSON.stringify(state)}, done))
             .then(({pixels}) => Array.from(pixels))`);

@@ -9,7 +9,7 @@ exports.stateOf = text => {
 };
 
 /* Writes an image as PAM. */
-exports.writeImage = (path, {size, channels}, pixels) => {
-    const head = `P7\nWIDTH ${size}\nHEIGHT ${size}\nDEPTH ${channels}\nMAXVAL 255\nENDHDR\n`;
+exports.writeImage = (path, {width, height, channels}, pixels) => {
+    const head = `P7\nWIDTH ${width}\nHEIGHT ${height}\nDEPTH ${channels}\nMAXVAL 255\nENDHDR\n`;
     fs.writeFileSync(path, Buffer.concat([Buffer.from(head), Buffer.from(pixels)]));
 };

@@ -25,15 +25,19 @@ static uint8_t *whole_file(const uint8_t *data, size_t size, size_t *bytes)
 
 static dg_cache_found read_cache(const char *path, const cache_head *h, bool stays, dg_dataset *d)
 {
-    const dg_dataset_options o = {
-        .size = h->size, .channels = h->channels, .threads = 1, .cache = path, .may_stay = stays, .most_mb = 1e-7};
+    const dg_dataset_options o = {.size = dg_square(h->size),
+                                  .channels = h->channels,
+                                  .threads = 1,
+                                  .cache = path,
+                                  .may_stay = stays,
+                                  .most_mb = 1e-7};
     *d = (dg_dataset){.size = o.size, .channels = o.channels};
     return dg_cache_read(&o, &(dg_cache_keys){h->files, h->key}, d);
 }
 
 static void compare(const dg_dataset *a, const dg_dataset *b)
 {
-    const size_t bytes = (size_t)a->count * (size_t)a->size * (size_t)a->size * (size_t)a->channels;
+    const size_t bytes = (size_t)a->count * dg_size_values(a->size, a->channels);
     FUZZ_HOLDS(a->count == b->count && a->skips == b->skips && a->fingerprint == b->fingerprint);
     FUZZ_HOLDS(!memcmp(a->pixels, b->pixels, bytes) && !memcmp(a->hash, b->hash, (size_t)a->count * sizeof *a->hash));
     for (int i = 0; i < a->count; i++)
@@ -59,7 +63,7 @@ static void write_again(const cache_head *h, const dg_dataset *d)
 static void leave_in_file(const char *path, const cache_head *h, const dg_dataset *d)
 {
     dg_dataset stays;
-    uint8_t *one = malloc((size_t)h->size * (size_t)h->size * (size_t)h->channels);
+    uint8_t *one = malloc(dg_size_values(dg_square(h->size), h->channels));
     FUZZ_HOLDS(read_cache(path, h, true, &stays) == DG_CACHE_TAKEN && stays.fingerprint == d->fingerprint);
     const dg_images images = dg_dataset_images(&stays);
     for (int i = 0; i < d->count && stays.file && one; i++)
@@ -116,7 +120,7 @@ static void mend(uint8_t *data, size_t size)
         uint64_t *all = malloc(n * sizeof *all);
         if (!all) abort();
         memcpy(all, lists, n * sizeof *all);
-        const dg_dataset d = {.count = h.count, .size = h.size, .channels = h.channels, .hash = all};
+        const dg_dataset d = {.count = h.count, .size = dg_square(h.size), .channels = h.channels, .hash = all};
         h.fingerprint = dg_dataset_fingerprint(&d, 1);
         free(all);
     }

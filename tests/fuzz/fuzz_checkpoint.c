@@ -54,7 +54,7 @@ static dg_err build(checkpoint *c)
     if (!e && c->info.class_images) e = dg_job_set_classes(&c->job, c->info.class_images);
     if (!e && c->job.arena.bytes > MOST_BYTES) e = DG_FAILED; /* too slow for a fuzz target */
     uint8_t *pixels = NULL, *records = NULL;
-    const size_t image = (size_t)c->model.size * (size_t)c->model.size * (size_t)c->model.channels;
+    const size_t image = dg_size_values(c->model.size, c->model.channels);
     if (!e && (pixels = malloc(ROWS * image))) memset(pixels, 77, ROWS * image);
     if (!e) e = dg_job_records(&c->job, pixels, NULL, ROWS, &records);
     const size_t bytes = e ? 0 : ROWS * dg_job_record_bytes(&c->job);
@@ -71,7 +71,7 @@ static dg_err build(checkpoint *c)
 
 static void images(checkpoint *c)
 {
-    const size_t values = 2 * (size_t)c->model.size * (size_t)c->model.size * (size_t)c->model.channels;
+    const size_t values = 2 * dg_size_values(c->model.size, c->model.channels);
     const int inputs = dg_job_inputs(&c->job);
     float *in = calloc((size_t)inputs * 2, sizeof *in);
     uint8_t *pixels = malloc(values);

@@ -31,10 +31,11 @@ static void take_one(const dg_records *r)
     int side[2];
     char *name = NULL;
     int32_t label;
-    dg_dataset d = {.size = 8, .channels = 3, .pixels = pixels, .name = &name, .width = side, .height = side + 1};
+    dg_dataset d = {
+        .size = dg_square(8), .channels = 3, .pixels = pixels, .name = &name, .width = side, .height = side + 1};
     d.kind = &kind;
     if (r->label) d.label = &label;
-    const dg_dataset_options o = {.dir = "fuzz", .size = 8, .channels = 3, .threads = 1};
+    const dg_dataset_options o = {.dir = "fuzz", .size = dg_square(8), .channels = 3, .threads = 1};
     dg_records one = *r;
     one.count = 1;
     if ((size_t)r->width * (size_t)r->height > 1 << 16) return; /* too slow for a fuzz target */

@@ -58,7 +58,7 @@ static void nearest(const dg_rundir *r)
     const dg_images images = dg_images_of(pixels, IMAGES, sizeof pixels / IMAGES);
     const dg_directory at = dg_rundir_at(r);
     if (good(dg_grid_epochs(dg_list_directory(r->fd), r->path, &epoch, &n)) && n)
-        (void)good(dg_nearest_write(&at, r->path, epoch[n - 1], &images, SIZE, 3));
+        (void)good(dg_nearest_write(&at, r->path, epoch[n - 1], &images, dg_square(SIZE), 3));
     free(epoch);
 }
 

@@ -11,7 +11,7 @@ static double processor_seconds(void) { return (double)clock() / CLOCKS_PER_SEC;
 
 static void load(const char *path, bool labelled, uint64_t *fingerprint)
 {
-    const dg_dataset_options o = {.dir = path, .size = 8, .channels = 3, .threads = 1, .labelled = labelled};
+    const dg_dataset_options o = {.dir = path, .size = dg_square(8), .channels = 3, .threads = 1, .labelled = labelled};
     dg_dataset d;
     const dg_err e = dg_dataset_read(&o, &d);
     *fingerprint = e ? 0 : d.fingerprint;

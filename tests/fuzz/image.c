@@ -20,7 +20,7 @@ static void fitted(const uint8_t *data, size_t size, const dg_decode_options *o,
     }
     FUZZ_HOLDS(of.W == whole->W && of.H == whole->H && of.did < 1u << DG_DIDS && of.kind > DG_KIND_UNKNOWN &&
                of.kind < DG_KINDS && dg_image_fit(whole, f->size, f->fit, f->resize, &all) == DG_OK);
-    FUZZ_HOLDS(rows.W == f->size && rows.H == f->size && rows.C == f->channels && all.C == f->channels);
+    FUZZ_HOLDS(rows.W == f->size.W && rows.H == f->size.H && rows.C == f->channels && all.C == f->channels);
     FUZZ_HOLDS(!memcmp(rows.pixels, all.pixels, (size_t)rows.W * (size_t)rows.H * (size_t)rows.C));
     dg_image_free(&all);
     dg_image_free(&rows);
@@ -28,10 +28,10 @@ static void fitted(const uint8_t *data, size_t size, const dg_decode_options *o,
 
 void fuzz_image(const uint8_t *data, size_t size, unsigned how)
 {
-    static const int channels[] = {1, 3, 4}, sizes[] = {16, 5, 33};
+    static const int channels[] = {1, 3, 4}, sizes[][2] = {{16, 16}, {5, 7}, {33, 24}};
     dg_decode_options o = {.exif = how % 7 != 0, .max_pixels = 1 << 16};
     o.alpha = (dg_alpha)(how / 21 % 3);
-    const dg_fitting f = {.size = sizes[how / 63 % 3],
+    const dg_fitting f = {.size = {sizes[how / 63 % 3][0], sizes[how / 63 % 3][1]},
                           .channels = channels[how / 7 % 3],
                           .fit = (dg_fit)(how / 189 % 3),
                           .resize = (dg_resize)(how / 567 % 2)};

@@ -51,6 +51,9 @@ static dg_err info_cache(const char *path, const unsigned char *begin, size_t by
         uint32_t order, crc;
         uint64_t key, lists, fingerprint;
         int32_t count, size, channels, skips;
+        uint64_t files;
+        int64_t made, slots;
+        int32_t height; /* 0: size */
     } head;
     if (bytes < sizeof head) return dg_fail(DG_IO, DG_MSG("info-cut-cache", "%s: truncated dataset cache"), path);
     memcpy(&head, begin, sizeof head);
@@ -59,7 +62,8 @@ static dg_err info_cache(const char *path, const unsigned char *begin, size_t by
         dg_info_text(to, "byte order", "not the byte order of this machine");
         return DG_OK;
     }
-    dg_info_text(to, "images", "%d of %d x %d, %s", head.count, head.size, head.size, dg_channels_name(head.channels));
+    dg_info_text(to, "images", "%d of %d x %d, %s", head.count, head.size, head.height ? head.height : head.size,
+                 dg_channels_name(head.channels));
     dg_info_text(to, "skipped", "%d", head.skips);
     dg_info_text(to, "fingerprint", "%016llx", (unsigned long long)head.fingerprint);
     return DG_OK;
@@ -96,7 +100,7 @@ static dg_err info_text(const char *path, cJSON *to)
     } else if (!parsed) {
         dg_info_text(to, "kind", "model");
         dg_info_text(to, "name", "%s", m->name);
-        dg_info_text(to, "images", "%d x %d, %s", m->size, m->size, dg_channels_name(m->channels));
+        dg_info_text(to, "images", "%d x %d, %s", m->size.W, m->size.H, dg_channels_name(m->channels));
         if (m->net[0].latent) dg_info_whole(to, "latent", (unsigned)m->latent);
     } else if (strstr(text, "epochs =") || strstr(text, "epochs=")) {
         dg_info_text(to, "kind", "configuration of a run");

@@ -17,7 +17,7 @@ static dg_err add_model(cJSON *to, const dg_model *m, const dg_st *st)
     dg_ck_tensor *layout = malloc(DG_CK_MOST * sizeof *layout);
     if (!layout) return dg_fail(DG_DEVICE, "%s: out of memory", m->name);
     dg_info_text(o, "name", "%s", m->name);
-    dg_info_text(o, "images", "%d x %d, %s", m->size, m->size, dg_channels_name(m->channels));
+    dg_info_text(o, "images", "%d x %d, %s", m->size.W, m->size.H, dg_channels_name(m->channels));
     if (m->net[0].latent) dg_info_whole(o, "latent", (unsigned)m->latent);
     for (int net = 0; net < m->nets; net++) {
         char widths[200] = "";

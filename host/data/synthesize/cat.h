@@ -3,6 +3,7 @@
  * points right and y points down. The point (0, 0) is between the eyes and slightly below them. */
 #pragma once
 
+#include "core/base/image_size.h"
 #include "host/data/synthesize/paint.h"
 
 typedef enum { DG_SOLID, DG_TABBY, DG_POINTS, DG_BICOLOUR, DG_CALICO, DG_TORTIE, DG_PATTERNS } dg_pattern;
@@ -46,7 +47,7 @@ typedef struct {
 } dg_cat;
 
 void dg_cat_choose(dg_cat *cat, uint64_t seed, int number);
-void dg_cat_draw(uint8_t *pixels, int size, const dg_cat *cat); /* (size, size, 3) */
+void dg_cat_draw(uint8_t *pixels, dg_size size, const dg_cat *cat); /* (size.H, size.W, 3) */
 
 dg_rgb dg_cat_coat(const dg_cat *cat, double x, double y);
 dg_rgb dg_cat_coat_ear(const dg_cat *cat, double x, double y);

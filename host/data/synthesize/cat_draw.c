@@ -252,12 +252,13 @@ static void paint_whiskers(point *p, double x, double y)
 
 static uint8_t byte(double t) { return (uint8_t)(dg_clamp01(t) * 255 + .5); }
 
-void dg_cat_draw(uint8_t *pixels, int size, const dg_cat *c)
+void dg_cat_draw(uint8_t *pixels, dg_size size, const dg_cat *c)
 {
-    for (int row = 0; row < size; row++)
-        for (int column = 0; column < size; column++) {
-            double u = (2 * column + 1.0) / size - 1, v = (2 * row + 1.0) / size - 1;
-            point p = {.cat = c, .pixel = 2.0 / size / c->scale};
+    const double side = dg_shorter_side(size), right = size.W / side, bottom = size.H / side;
+    for (int row = 0; row < size.H; row++)
+        for (int column = 0; column < size.W; column++) {
+            double u = (2 * column + 1.0) / side - right, v = (2 * row + 1.0) / side - bottom;
+            point p = {.cat = c, .pixel = 2.0 / side / c->scale};
             paint_background(&p, u, v);
             double dx = (u - c->shift_x) / c->scale, dy = (v - c->shift_y) / c->scale;
             paint_body(&p, dx - c->body_x, dy);
@@ -272,7 +273,7 @@ void dg_cat_draw(uint8_t *pixels, int size, const dg_cat *c)
             paint_mouth(&p, fx, fy);
             paint_whiskers(&p, fx, fy);
             double light = c->exposure * (1 - .08 * (u * u + v * v) * .5);
-            uint8_t *out = pixels + ((size_t)row * (size_t)size + (size_t)column) * 3;
+            uint8_t *out = pixels + ((size_t)row * (size_t)size.W + (size_t)column) * 3;
             out[0] = byte(p.colour.r * light * (1 + c->warmth));
             out[1] = byte(p.colour.g * light);
             out[2] = byte(p.colour.b * light * (1 - c->warmth));

@@ -124,12 +124,12 @@ static double grain_at(uint32_t grain, int i)
     return (double)(h >> 16) * (1.0 / 65535) - .5;
 }
 
-static dg_rgb paint(const shape *s, int size, double u, double v)
+static dg_rgb paint(const shape *s, int side, double u, double v)
 {
     const bool whole = s->class >= CHECKER;
     const double dx = whole ? u : u - s->x, dy = whole ? v : v - s->y;
     const double x = dx * s->cos_turn + dy * s->sin_turn, y = dy * s->cos_turn - dx * s->sin_turn;
-    const double covered = dg_clamp01(.5 - distance(s, x, y) * size * .5);
+    const double covered = dg_clamp01(.5 - distance(s, x, y) * side * .5);
     const double light = dg_clamp01(.5 + .5 * (u * s->light_x + v * s->light_y));
     const double cloud = .25 * (dg_cat_noise(s->grain + 1, 3 * u, 3 * v) - .5);
     const dg_rgb back = dg_times(dg_mix(s->back[0], s->back[1], light), 1 + cloud);
@@ -138,13 +138,15 @@ static dg_rgb paint(const shape *s, int size, double u, double v)
 
 static uint8_t byte(double t) { return (uint8_t)(dg_clamp01(t) * 255 + .5); }
 
-void dg_shape_draw(uint8_t *pixels, int size, uint64_t seed, int class, int number)
+void dg_shape_draw(uint8_t *pixels, dg_size size, uint64_t seed, int class, int number)
 {
     shape s;
     choose(&s, seed, class, number);
-    for (int row = 0, i = 0; row < size; row++)
-        for (int column = 0; column < size; column++, i += 3, pixels += 3) {
-            const dg_rgb c = paint(&s, size, (2 * column + 1.0) / size - 1, (2 * row + 1.0) / size - 1);
+    const int side = dg_shorter_side(size);
+    const double right = (double)size.W / side, bottom = (double)size.H / side;
+    for (int row = 0, i = 0; row < size.H; row++)
+        for (int column = 0; column < size.W; column++, i += 3, pixels += 3) {
+            const dg_rgb c = paint(&s, side, (2 * column + 1.0) / side - right, (2 * row + 1.0) / side - bottom);
             pixels[0] = byte(c.r + s.noise * grain_at(s.grain, i));
             pixels[1] = byte(c.g + s.noise * grain_at(s.grain, i + 1));
             pixels[2] = byte(c.b + s.noise * grain_at(s.grain, i + 2));

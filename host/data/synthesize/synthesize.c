@@ -13,7 +13,7 @@
 #include "host/files/replace.h"
 #include "host/image/encode.h"
 
-void dg_synthesize_one(uint8_t *pixels, int size, uint64_t seed, int i)
+void dg_synthesize_one(uint8_t *pixels, dg_size size, uint64_t seed, int i)
 {
     dg_cat cat;
     dg_cat_choose(&cat, seed, i);
@@ -24,15 +24,16 @@ void dg_synthesize_one(uint8_t *pixels, int size, uint64_t seed, int i)
 
 typedef struct {
     const char *dir;
-    int size, classes;
+    dg_size size;
+    int classes;
     uint64_t seed;
     enum { CHECK, WRITE } what;
 } drawing;
 
 static dg_err encode(const drawing *w, int i, void **data, size_t *bytes)
 {
-    const int size = w->size;
-    dg_image im = {size, size, 3, malloc((size_t)size * (size_t)size * 3)};
+    const dg_size size = w->size;
+    dg_image im = {size.W, size.H, 3, malloc(dg_size_values(size, 3))};
     if (!im.pixels) return dg_fail(DG_DEVICE, "image %d: out of memory", i);
     if (w->classes) dg_shape_draw(im.pixels, size, w->seed, i % w->classes, i / w->classes);
     else dg_synthesize_one(im.pixels, size, w->seed, i);
@@ -119,11 +120,13 @@ static dg_err make_folders(const drawing *w)
     return e;
 }
 
-dg_err dg_synthesize(const char *dir, int count, int size, uint64_t seed, int classes)
+dg_err dg_synthesize(const char *dir, int count, dg_size size, uint64_t seed, int classes)
 {
     drawing w = {dir, size, classes, seed, CHECK};
     if (count < 1 || count > 1000000) return dg_fail(DG_USAGE, "{count} %d: must be from 1 to 1000000", count);
-    if (size < 16 || size > 256) return dg_fail(DG_USAGE, "{size} %d: must be from 16 to 256", size);
+    char text[DG_SIZE_TEXT];
+    if (dg_shorter_side(size) < 16 || dg_longer_side(size) > 256)
+        return dg_fail(DG_USAGE, "{size} %s: sides must be from 16 to 256", dg_size_text(size, text));
     if (classes < 0 || classes == 1 || classes > DG_SHAPES)
         return dg_fail(DG_USAGE, DG_MSG("drawn-class-count", "{classes} %d: must be from 2 to %d, or 0 for cats"),
                        classes, DG_SHAPES);

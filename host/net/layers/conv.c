@@ -40,13 +40,13 @@ static dg_err shape(dg_layer *l, const char *where)
                              "bias = yes: not supported with norm = batch, which has a bias; use norm = none");
     if (dense(l)) {
         l->flatten = !l->flat;
-        l->kernel = l->in.H;
+        l->kernel = (dg_size){l->in.W, l->in.H};
         l->stride = 1;
         l->pad = 0;
     }
     l->flat = dense(l);
     if (l->stride < 0) l->stride = 1;
-    if (l->pad < 0) l->pad = (l->kernel - 1) / 2;
+    if (l->pad < 0) l->pad = dg_is_square(l->kernel) ? (l->kernel.W - 1) / 2 : 0;
     if (batch(l) && !dg_act_is_linear(l->act))
         return dg_layer_fail(l, where, "act = %s: not supported with norm = batch; use norm = none",
                              dg_acts[l->act].word);
@@ -56,15 +56,25 @@ static dg_err shape(dg_layer *l, const char *where)
                                     "groups = %d: needs stride = 1, and must divide the %d input channels and the %d "
                                     "filters"),
                              l->groups, l->in.C, l->filters);
+    const dg_shape map = transposed(l) ? (dg_shape){1, l->kernel.H, l->kernel.W, l->filters} : l->in;
+    const bool covers = l->kernel.H == map.H && l->kernel.W == map.W && l->pad == 0 && l->groups == 1 &&
+                        (!transposed(l) || (l->in.H == 1 && l->in.W == 1));
+    if (!dg_is_square(l->kernel) && !covers)
+        return dg_layer_fail(l, where,
+                             DG_MSG("kernel-rectangle",
+                                    "kernel = %dx%d: a kernel that is not square must cover the whole map (%d x %d), "
+                                    "with pad = 0 and without groups"),
+                             l->kernel.W, l->kernel.H, transposed(l) ? l->in.W : map.W,
+                             transposed(l) ? l->in.H : map.H);
     l->out = (dg_shape){1, 0, 0, l->filters};
     if (!transposed(l)) {
         const dg_err e = dg_layer_windows(l, where, false, &l->out);
         return e ? e : dg_layer_check_size(l, where);
     }
-    if (l->pad >= l->kernel)
-        return dg_layer_fail(l, where, "pad = %d: must be less than kernel = %d", l->pad, l->kernel);
-    l->out.H = (l->in.H - 1) * l->stride + l->kernel - 2 * l->pad;
-    l->out.W = (l->in.W - 1) * l->stride + l->kernel - 2 * l->pad;
+    if (l->pad >= dg_shorter_side(l->kernel))
+        return dg_layer_fail(l, where, "pad = %d: must be less than kernel = %d", l->pad, dg_shorter_side(l->kernel));
+    l->out.H = (l->in.H - 1) * l->stride + l->kernel.H - 2 * l->pad;
+    l->out.W = (l->in.W - 1) * l->stride + l->kernel.W - 2 * l->pad;
     return dg_layer_check_size(l, where);
 }
 
@@ -79,16 +89,29 @@ static dg_group_args grouped(const dg_layer *l, int N)
                            .Ho = l->out.H,
                            .Wo = l->out.W,
                            .Co = l->out.C,
-                           .K = l->kernel,
+                           .K = l->kernel.H,
                            .P = l->pad,
                            .groups = l->groups,
                            .Cg = l->in.C / l->groups};
 }
 
-/* In a transposed convolution, x is the output and y is the input. */
+/* The tensor x of a convolution. In a transposed convolution, x is the output and y is the input. */
+static dg_shape x_of(const dg_layer *l) { return transposed(l) ? l->out : l->in; }
+
 static dg_conv_args geometry(const dg_layer *l, int N)
 {
-    dg_shape x = transposed(l) ? l->out : l->in, y = transposed(l) ? l->in : l->out;
+    const dg_shape x = x_of(l), y = transposed(l) ? l->in : l->out;
+    if (!dg_is_square(l->kernel))
+        return (dg_conv_args){.N = N,
+                              .H = 1,
+                              .W = 1,
+                              .Ci = (int)dg_count(x),
+                              .Ho = 1,
+                              .Wo = 1,
+                              .Co = y.C,
+                              .K = 1,
+                              .S = 1,
+                              .pixels = x.H * x.W};
     return (dg_conv_args){.N = N,
                           .H = x.H,
                           .W = x.W,
@@ -96,19 +119,18 @@ static dg_conv_args geometry(const dg_layer *l, int N)
                           .Ho = y.H,
                           .Wo = y.W,
                           .Co = y.C,
-                          .K = l->kernel,
+                          .K = l->kernel.H,
                           .S = l->stride,
                           .P = l->pad};
 }
 
 static int parameters(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS])
 {
-    dg_conv_args c = geometry(l, 1);
-    if (l->groups > 1) c.Ci /= l->groups;
-    const int C = l->filters;
+    const int Co = transposed(l) ? l->in.C : l->out.C, Ci = x_of(l).C / (l->groups > 1 ? l->groups : 1);
+    const int C = l->filters, rows = l->kernel.H, columns = l->kernel.W;
     const int own = l->flatten, norm = own + 1;
     const dg_parameter all[] = {
-        [W] = {DG_PARAMETER_WEIGHT, "conv.w", "conv.dw", own, "weight", 4, {c.Co, c.Ci, c.K, c.K}, dense(l) ? 2 : 0},
+        [W] = {DG_PARAMETER_WEIGHT, "conv.w", "conv.dw", own, "weight", 4, {Co, Ci, rows, columns}, dense(l) ? 2 : 0},
         [GAMMA] = {DG_PARAMETER_WEIGHT, "norm.gamma", "norm.dgamma", norm, "weight", 1, {C}, 0},
         [BETA] = {DG_PARAMETER_WEIGHT, "norm.beta", "norm.dbeta", norm, "bias", 1, {C}, 0},
         [RUNNING_MEAN] = {DG_PARAMETER_MEAN, "norm.running_mean", NULL, norm, "running_mean", 1, {C}, 0},
@@ -120,7 +142,8 @@ static int parameters(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS])
     if (spectral(l)) {
         out[W].field = "weight_orig";
         out[U] = (dg_parameter){DG_PARAMETER_DIRECTION, "spectral.u", NULL, own, "weight_u", 1, {C}, 0};
-        out[V] = (dg_parameter){DG_PARAMETER_DIRECTION, "spectral.v", NULL, own, "weight_v", 4, {1, c.Ci, c.K, c.K}, 1};
+        out[V] =
+            (dg_parameter){DG_PARAMETER_DIRECTION, "spectral.v", NULL, own, "weight_v", 4, {1, Ci, rows, columns}, 1};
     }
     if (l->bias) out[bias_of(l)] = (dg_parameter){DG_PARAMETER_WEIGHT, "bias.b", "bias.db", own, "bias", 1, {C}, 0};
     return bias_of(l) + l->bias;

@@ -73,8 +73,8 @@ void dg_finish_onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n)
 
 void dg_windows_onnx(dg_onnx_node *node, const dg_layer *l)
 {
-    const int64_t K = l->kernel, S = l->stride, P = l->pad;
-    dg_onnx_ints(node, "kernel_shape", 2, (const int64_t[]){K, K});
+    const int64_t S = l->stride, P = l->pad;
+    dg_onnx_ints(node, "kernel_shape", 2, (const int64_t[]){l->kernel.H, l->kernel.W});
     dg_onnx_ints(node, "strides", 2, (const int64_t[]){S, S});
     dg_onnx_ints(node, "pads", 4, (const int64_t[]){P, P, P, P});
 }

@@ -8,12 +8,17 @@ static bool takes_mean(const dg_layer *l) { return l->kind == &dg_layer_mean_poo
 
 static dg_err shape(dg_layer *l, const char *where)
 {
-    if (l->kernel < 0) l->kernel = l->in.H;
-    if (l->stride < 0) l->stride = l->kernel;
+    if (l->kernel.H < 0) l->kernel = (dg_size){l->in.W, l->in.H};
+    if (l->stride < 0) l->stride = dg_longer_side(l->kernel);
     if (l->pad < 0) l->pad = 0;
     if (l->bias < 0) l->bias = 0;
     l->flat = false;
     l->out = (dg_shape){1, 0, 0, l->in.C};
+    if (!dg_is_square(l->kernel) && (!takes_mean(l) || l->kernel.W != l->in.W || l->kernel.H != l->in.H))
+        return dg_layer_fail(l, where,
+                             DG_MSG("kernel-rectangle-pool", "kernel = %dx%d: only a mean_pool of the whole map (%d x "
+                                                             "%d) may have a kernel that is not square"),
+                             l->kernel.W, l->kernel.H, l->in.W, l->in.H);
     const dg_err e = dg_layer_windows(l, where, true, &l->out);
     return e ? e : dg_layer_check_size(l, where);
 }
@@ -36,9 +41,10 @@ static dg_op *add(dg_builder *b, const dg_pass *p, int i, dg_op_kind kind, const
                                 .C = l->in.C,
                                 .Ho = l->out.H,
                                 .Wo = l->out.W,
-                                .K = l->kernel,
+                                .K = l->kernel.H,
                                 .S = l->stride,
-                                .P = l->pad};
+                                .P = l->pad,
+                                .columns = dg_is_square(l->kernel) ? 0 : l->kernel.W};
     if (!takes_mean(l)) dg_bind(op, "place", p->layer[i].saved[PLACE]);
     return op;
 }

@@ -11,7 +11,7 @@ static dg_err shape(dg_layer *l, const char *where)
                                                        "it needs a map, for example of op = conv_transpose"));
     if (l->scale == HALVES && (l->in.H % 2 || l->in.W % 2))
         return dg_layer_fail(l, where, DG_MSG("resample-odd", "scale = 0.5: an input of %d x %d has an odd side"),
-                             l->in.H, l->in.W);
+                             l->in.W, l->in.H);
     l->out = l->in;
     l->out.H = l->scale == HALVES ? l->in.H / 2 : 2 * l->in.H;
     l->out.W = l->scale == HALVES ? l->in.W / 2 : 2 * l->in.W;
@@ -41,7 +41,7 @@ static void apply(dg_builder *b, const dg_pass *p, int i, const char *what, bool
 static void mean(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n, const char *what, int stride, int pad)
 {
     dg_layer window = *l;
-    window.kernel = 2, window.stride = stride, window.pad = pad;
+    window.kernel = dg_square(2), window.stride = stride, window.pad = pad;
     dg_onnx_node *node = dg_layer_node(o, l, n, "AveragePool", what);
     dg_windows_onnx(node, &window);
     dg_onnx_int(node, "count_include_pad", 1);

@@ -2,21 +2,24 @@
 #include "core/plan/limits.h"
 #include "kernels/ops/ops.h"
 
-/* Maximum number of windows that contain a pixel, per axis. */
-static int reach(const dg_pool_args *a) { return (a->K + a->S - 1) / a->S; }
+/* Maximum number of windows that contain a pixel. */
+static double reach(const dg_pool_args *a)
+{
+    return ((a->K + a->S - 1) / a->S) * (double)((dg_pool_columns(a) + a->S - 1) / a->S);
+}
 
 static double sum_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
     (void)want;
     const dg_pool_args *a = &v->op[0]->u.pool;
-    const double side = v->op[0]->kind == DG_OP_meanpool ? a->K : reach(a);
-    return (side * side + 1) * v->eps * dg_check_value(o, o->weight, i);
+    const double terms = v->op[0]->kind == DG_OP_meanpool ? (double)a->K * dg_pool_columns(a) : reach(a);
+    return (terms + 1) * v->eps * dg_check_value(o, o->weight, i);
 }
 
 static double flops(const dg_op *op)
 {
     const dg_pool_args *a = &op->u.pool;
-    return (double)a->N * a->Ho * a->Wo * a->C * a->K * a->K;
+    return (double)a->N * a->Ho * a->Wo * a->C * a->K * dg_pool_columns(a);
 }
 
 static double mean_flops(const dg_op *op)
@@ -28,13 +31,13 @@ static double mean_flops(const dg_op *op)
 static double dx_flops(const dg_op *op)
 {
     const dg_pool_args *a = &op->u.pool;
-    return 2.0 * a->N * a->H * a->W * a->C * reach(a) * reach(a);
+    return 2.0 * a->N * a->H * a->W * a->C * reach(a);
 }
 
 static double mean_dx_flops(const dg_op *op)
 {
     const dg_pool_args *a = &op->u.pool;
-    return (double)a->N * a->H * a->W * a->C * ((double)reach(a) * reach(a) + 1);
+    return (double)a->N * a->H * a->W * a->C * (reach(a) + 1);
 }
 
 static const char *complete(dg_op *op)
@@ -42,11 +45,13 @@ static const char *complete(dg_op *op)
     dg_pool_args *a = &op->u.pool;
     const bool places = op->kind == DG_OP_maxpool || op->kind == DG_OP_maxpool_dx;
     if (places && a->K > 16) return "K must be at most 16, because the index of a pixel in its window is a byte";
-    if (a->H > 65536 || a->W > 65536 || a->K > 65536) return "K and the image must be at most 65536";
-    if (a->P >= a->K || a->H + 2 * a->P < a->K || a->W + 2 * a->P < a->K)
-        return "the K x K window does not fit into the image";
+    const int columns = dg_pool_columns(a);
+    if (places && a->columns) return "only means have windows that are not square";
+    if (a->H > 65536 || a->W > 65536 || a->K > 65536 || columns > 65536) return "K and the image must be at most 65536";
+    if (a->P >= a->K || a->P >= columns || a->H + 2 * a->P < a->K || a->W + 2 * a->P < columns)
+        return "the window does not fit into the image";
     a->Ho = (a->H + 2 * a->P - a->K) / a->S + 1;
-    a->Wo = (a->W + 2 * a->P - a->K) / a->S + 1;
+    a->Wo = (a->W + 2 * a->P - columns) / a->S + 1;
     return NULL;
 }
 

@@ -25,10 +25,10 @@ INLINE void inside(int out[2], int first, int K, int n)
     out[1] = first + K > n ? n - first : K;
 }
 
-/* Windows out[0] .. out[1] - 1, of n, contain pixel i. */
-INLINE void reaching(int out[2], int i, const dg_pool_args *a, int n)
+/* Windows out[0] .. out[1] - 1, of n, contain pixel i. K: pixels of a window along this axis. */
+INLINE void reaching(int out[2], int i, const dg_pool_args *a, int K, int n)
 {
-    const int last = (i + a->P) / a->S, first = i + a->P - a->K + 1;
+    const int last = (i + a->P) / a->S, first = i + a->P - K + 1;
     out[0] = first <= 0 ? 0 : (first + a->S - 1) / a->S;
     out[1] = last < n ? last + 1 : n;
 }
@@ -38,17 +38,19 @@ typedef void each_spot(const dg_pool_args *a, const spot *s);
 /* Calls `border` for the windows that are partly outside of the image, `one` for the others. */
 INLINE void windows(const dg_pool_args *a, int64_t row, each_spot *one, each_spot *border)
 {
+    const int columns = dg_pool_columns(a);
     spot s = {.row = (int)(row % a->Ho) * a->S - a->P};
     inside(s.y, s.row, a->K, a->H);
     for (int ox = 0; ox < a->Wo; ox++) {
         s.col = ox * a->S - a->P;
         s.at = (row * a->Wo + ox) * a->C;
         s.from = ((row / a->Ho * a->H + s.row) * a->W + s.col) * a->C;
-        inside(s.x, s.col, a->K, a->W);
+        inside(s.x, s.col, columns, a->W);
         spot whole = s;
         whole.y[0] = whole.x[0] = 0;
-        whole.y[1] = whole.x[1] = a->K;
-        if (s.y[1] - s.y[0] == a->K && s.x[1] - s.x[0] == a->K) one(a, &whole);
+        whole.y[1] = a->K;
+        whole.x[1] = columns;
+        if (s.y[1] - s.y[0] == a->K && s.x[1] - s.x[0] == columns) one(a, &whole);
         else border(a, &s);
     }
 }
@@ -56,21 +58,21 @@ INLINE void windows(const dg_pool_args *a, int64_t row, each_spot *one, each_spo
 INLINE void pixels(const dg_pool_args *a, int64_t row, int x0, int x1, each_spot *one)
 {
     spot s = {.row = (int)(row % a->H), .from = row / a->H * a->Ho * a->Wo * a->C};
-    reaching(s.y, s.row, a, a->Ho);
+    reaching(s.y, s.row, a, a->K, a->Ho);
     for (s.col = x0; s.col < x1; s.col++) {
         s.at = (row * a->W + s.col) * a->C;
-        reaching(s.x, s.col, a, a->Wo);
+        reaching(s.x, s.col, a, dg_pool_columns(a), a->Wo);
         one(a, &s);
     }
 }
 
 /* For common window sizes, calls `sweep` with constant K and S, so that loops unroll. */
-#define SIZE(kernel, step, a, row, sweep)         \
-    if ((a)->K == (kernel) && (a)->S == (step)) { \
-        dg_pool_args known = *(a);                \
-        known.K = (kernel), known.S = (step);     \
-        sweep(&known, row, true);                 \
-        return;                                   \
+#define SIZE(kernel, step, a, row, sweep)                          \
+    if ((a)->K == (kernel) && (a)->S == (step) && !(a)->columns) { \
+        dg_pool_args known = *(a);                                 \
+        known.K = (kernel), known.S = (step), known.columns = 0;   \
+        sweep(&known, row, true);                                  \
+        return;                                                    \
     }
 #define BY_SIZE(name, sweep)                             \
     static void name(const dg_pool_args *a, int64_t row) \
@@ -269,7 +271,7 @@ BY_SIZE(largest_dx_row, cells)
 /* Computes the mean of a window of `in`. Pixels outside of the image count as 0. `width`: columns of `in`. */
 static inline void mean(real *restrict out, const real *in, int width, const dg_pool_args *a, const spot *s)
 {
-    const real all = (real)a->K * (real)a->K;
+    const real all = (real)a->K * (real)dg_pool_columns(a);
     for (int c = 0; c < a->C; c++) out[c] = 0;
     for (int r = s->y[0]; r < s->y[1]; r++)
         for (int q = s->x[0]; q < s->x[1]; q++) {
@@ -287,7 +289,7 @@ enum { MANY = 1 << 15 };
 
 static bool many(const dg_pool_args *a)
 {
-    const int64_t all = (int64_t)a->N * a->C, windows = (int64_t)a->Ho * a->Wo * a->K * a->K;
+    const int64_t all = (int64_t)a->N * a->C, windows = (int64_t)a->Ho * a->Wo * a->K * dg_pool_columns(a);
     const int64_t pixels = (int64_t)a->H * a->W;
     return all * (windows > pixels ? windows : pixels) >= MANY;
 }

@@ -20,7 +20,7 @@ template <class each>
 static __device__ __forceinline__ void pool_window(const dg_pool_args &a, const pool_at &at, each one)
 {
     for (int ky = 0; ky < a.K; ky++)
-        for (int kx = 0; kx < a.K; kx++) {
+        for (int kx = 0; kx < dg_pool_columns(&a); kx++) {
             const int iy = at.row * a.S - a.P + ky, ix = at.col * a.S - a.P + kx;
             if (iy < 0 || iy >= a.H || ix < 0 || ix >= a.W) continue;
             one((((int64_t)at.image * a.H + iy) * a.W + ix) * a.C + at.c, ky * a.K + kx);
@@ -32,7 +32,7 @@ static __device__ __forceinline__ void pool_window(const dg_pool_args &a, const 
 template <class each>
 static __device__ __forceinline__ void pool_reaching(const dg_pool_args &a, const pool_at &at, each one)
 {
-    const int first_y = at.row + a.P - a.K + 1, first_x = at.col + a.P - a.K + 1;
+    const int first_y = at.row + a.P - a.K + 1, first_x = at.col + a.P - dg_pool_columns(&a) + 1;
     for (int oy = first_y <= 0 ? 0 : (first_y + a.S - 1) / a.S; oy < a.Ho && oy * a.S <= at.row + a.P; oy++)
         for (int ox = first_x <= 0 ? 0 : (first_x + a.S - 1) / a.S; ox < a.Wo && ox * a.S <= at.col + a.P; ox++)
             one((((int64_t)at.image * a.Ho + oy) * a.Wo + ox) * a.C + at.c,
@@ -58,7 +58,7 @@ template <class real> static __global__ void pool_kernel(const dg_pool_args a, i
         });
         if (max) dg_store<n>(a.place + i * n, place);
         else
-            for (int k = 0; k < n; k++) y.v[k] /= (real)a.K * (real)a.K;
+            for (int k = 0; k < n; k++) y.v[k] /= (real)a.K * (real)dg_pool_columns(&a);
         dg_store<n>((real *)a.y + i * n, y);
     });
 }
@@ -75,7 +75,7 @@ template <class real> static __global__ void pool_dx_kernel(const dg_pool_args a
             if (max) place = dg_load<n>((const uint8_t *)a.place + from);
             for (int k = 0; k < n; k++) sum.v[k] += !max || place.v[k] == here ? dy.v[k] : 0;
         });
-        for (int k = 0; k < n && !max; k++) sum.v[k] /= (real)a.K * (real)a.K;
+        for (int k = 0; k < n && !max; k++) sum.v[k] /= (real)a.K * (real)dg_pool_columns(&a);
         dg_store<n>((real *)a.dx + i * n, sum);
     });
 }

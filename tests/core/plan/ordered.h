@@ -87,7 +87,8 @@ static uint64_t ordered_train(ordered *o)
                                     .beta2 = 0.9,
                                     .eps = 1e-8};
     uint64_t sum = 14695981039346656037u;
-    bool ok = !dg_model_stock(text, "wide", 16, 3, 10, 16, 16) && !dg_model_norm_d(text, "wide", DG_NORM_NONE, none) &&
+    bool ok = !dg_model_stock(text, "wide", dg_square(16), 3, 10, 16, 16) &&
+              !dg_model_norm_d(text, "wide", DG_NORM_NONE, none) &&
               !dg_model_parse(o->penalised ? none : text, "wide", &m) && !dg_job_build(&g, &m, &options, &o->b);
     if (!DG_CHECKF(ok, "%s", dg_message())) return 0;
     DG_CHECK(!dg_job_alloc(&g, pixels, perm) && !dg_job_init(&g, 7));

@@ -238,7 +238,7 @@ int main(void)
 
     /* batch norm requires more than one value per channel */
     static char text[DG_MODEL_TEXT_MAX];
-    DG_CHECK(dg_model_stock(text, "small", 16, 3, 10, 4, 4) == DG_OK);
+    DG_CHECK(dg_model_stock(text, "small", dg_square(16), 3, 10, 4, 4) == DG_OK);
     char *k = strstr(text, "[D.3]"); /* adds a layer with a norm and an output of 1x1 */
     strcpy(k, "[D.3]\nop = conv\nfilters = 8\nkernel = 4\nstride = 1\npad = 0\nnorm = batch\nact = leaky\n"
               "[D.4]\nop = conv\nfilters = 1\nkernel = 1\nstride = 1\npad = 0\nnorm = none\nact = none\n");

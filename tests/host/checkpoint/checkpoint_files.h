@@ -15,7 +15,7 @@ enum { MACHINE_ROWS = 11, MACHINE_BATCH = 4 };
 __attribute__((unused)) static const char *tiny_text(const stock *s)
 {
     static char text[DG_MODEL_TEXT_MAX];
-    DG_CHECK(dg_model_stock(text, "tiny", s->size, s->channels, s->latent, s->ngf, s->ndf) == DG_OK);
+    DG_CHECK(dg_model_stock(text, "tiny", dg_square(s->size), s->channels, s->latent, s->ngf, s->ndf) == DG_OK);
     return text;
 }
 

@@ -194,7 +194,7 @@ static void test_whitening(void)
     open_file f;
     dg_job_options o = options(DG_ADAM);
     unsigned long long r = 7;
-    dg_whitening *w = o.input.whitening = dg_whitening_new(8, 3);
+    dg_whitening *w = o.input.whitening = dg_whitening_new(dg_square(8), 3);
     if (!DG_CHECK(w != NULL)) return;
     const size_t n = (size_t)w->values;
     for (size_t i = 0; i < n * n; i++) w->weight[i] = (double)(float)dg_test_random(&r);

@@ -34,7 +34,7 @@ static void derived(const shapes *c)
     const dg_err e = dg_ck_derive(st, path, &model);
     DG_CHECKF(c->what ? e && strstr(dg_message(), c->what) : !e, "%d layers, %jd: %d %s", c->layers, (intmax_t)c->first,
               (int)e, e ? dg_message() : "");
-    DG_CHECK(c->what || (model.size == 4 << (c->layers - 1) && model.channels == (int)c->after));
+    DG_CHECK(c->what || (dg_same_size(model.size, dg_square(4 << (c->layers - 1))) && model.channels == (int)c->after));
     dg_st_free(st);
 }
 

@@ -167,7 +167,7 @@ int main(void)
     save("photo.jpg", jpeg_smooth(20, 10, 1));
     save("bad\x1b.png", (blob){0});
     save_text("notes", "note");
-    dg_dataset_options o = {.dir = root, .size = 8, .channels = 3, .threads = 1};
+    dg_dataset_options o = {.dir = root, .size = dg_square(8), .channels = 3, .threads = 1};
     text_report(&o);
     json_report(&o);
     contact_sheet(o);

@@ -44,7 +44,7 @@ __attribute__((unused)) static void save_text(const char *name, const char *text
 
 __attribute__((unused)) static dg_dataset_options options(void)
 {
-    return (dg_dataset_options){.dir = root, .size = 8, .channels = 3, .decode.exif = true, .threads = 2};
+    return (dg_dataset_options){.dir = root, .size = dg_square(8), .channels = 3, .decode.exif = true, .threads = 2};
 }
 
 __attribute__((unused)) static const char *reason_of(const dg_dataset *d, const char *name)

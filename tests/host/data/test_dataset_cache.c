@@ -11,16 +11,17 @@ static char other_cache[600];
 static dg_dataset_options small(void)
 {
     dg_dataset_options o = options();
-    o.size = 4;
+    o.size = dg_square(4);
     o.cache = cache;
     return o;
 }
 
 static int same_images(const dg_dataset *a, const dg_dataset *b)
 {
-    if (a->count != b->count || a->fingerprint != b->fingerprint || a->size != b->size || a->channels != b->channels)
+    if (a->count != b->count || a->fingerprint != b->fingerprint || !dg_same_size(a->size, b->size) ||
+        a->channels != b->channels)
         return 0;
-    size_t image = (size_t)a->size * (size_t)a->size * (size_t)a->channels;
+    size_t image = dg_size_values(a->size, a->channels);
     const dg_images of[] = {dg_dataset_images(a), dg_dataset_images(b)};
     uint8_t *pixels[] = {malloc(image + 1), malloc(image + 1)};
     int equal = 1;
@@ -79,15 +80,17 @@ static void keyed(void)
     o.threads = 1;
     DG_CHECK(load(&o, 1));
 
-    dg_dataset_options other[] = {o, o, o, o, o, o, o};
-    other[0].size = 8;
+    dg_dataset_options other[] = {o, o, o, o, o, o, o, o, o};
+    other[0].size = dg_square(8);
     other[1].channels = 1;
     other[2].fit = DG_FIT_PAD;
     other[3].decode.alpha = DG_ALPHA_WHITE;
     other[4].decode.exif = false;
     other[5].limit = 5;
     other[6].decode.max_pixels = 30;
-    for (int i = 0; i < 7; i++) {
+    other[7].size = (dg_size){4, 8};
+    other[8].size = (dg_size){8, 4};
+    for (int i = 0; i < 9; i++) {
         renew_truth(other[i]);
         DG_CHECKF(load(other + i, 0) && load(other + i, 1), "setting %d", i);
         renew_truth(o);
@@ -137,7 +140,7 @@ static size_t next(size_t at) { return at < USED || at + 61 >= HEADER ? at + 1 :
 static void damaged(void)
 {
     dg_dataset_options o = small();
-    o.size = 1, o.limit = 4, o.threads = 1; /* a short cache file */
+    o.size = dg_square(1), o.limit = 4, o.threads = 1; /* a short cache file */
     renew_truth(o);
     DG_CHECK(load(&o, 0));
     blob whole;
@@ -249,7 +252,8 @@ static void damaged_image(void)
     }
     dg_dataset_free(&d);
     DG_CHECK(load(
-        &(dg_dataset_options){.dir = o.dir, .size = 4, .channels = 3, .decode = o.decode, .threads = 2, .cache = cache},
+        &(dg_dataset_options){
+            .dir = o.dir, .size = dg_square(4), .channels = 3, .decode = o.decode, .threads = 2, .cache = cache},
         0));
 }
 

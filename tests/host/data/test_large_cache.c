@@ -29,7 +29,7 @@ static void make_cache(const dg_dataset_options *o, int n)
 {
     dg_folder folder;
     dg_scan scan;
-    const size_t images = (size_t)n, bytes = (size_t)o->size * (size_t)o->size * (size_t)o->channels;
+    const size_t images = (size_t)n, bytes = dg_size_values(o->size, o->channels);
     uint8_t *black = calloc(bytes, 1), did = 0;
     DG_WORKS(dg_open_folder(o->dir, &folder));
     DG_WORKS(dg_scan_folder(&folder, o->dir, (const char *const[]){o->cache}, 1, &scan));
@@ -38,7 +38,7 @@ static void make_cache(const dg_dataset_options *o, int n)
     const uint32_t sum = (uint32_t)crc32(0, black, (uInt)bytes);
     uint8_t *lists = calloc(images, CACHE_ARRAYS + 12), *at = lists;
     for (int i = 0; i < n; i++) memcpy(at, &hash, 8), at += 8;
-    for (int i = 0; i < 2 * n; i++) memcpy(at, &o->size, 4), at += 4;
+    for (int i = 0; i < 2 * n; i++) memcpy(at, &o->size.W, 4), at += 4;
     for (int i = 0; i < n; i++) memcpy(at, &i, 4), at += 4;
     for (int i = 0; i < n; i++) memcpy(at, &sum, 4), at += 4;
     memset(at, DG_KIND_PNG_RGB, images);
@@ -54,7 +54,7 @@ static void make_cache(const dg_dataset_options *o, int n)
                     .lists = (uint64_t)(at - lists),
                     .fingerprint = dg_dataset_fingerprint(&d, 1),
                     .count = n,
-                    .size = o->size,
+                    .size = o->size.W,
                     .channels = o->channels,
                     .files = dg_cache_key(o, &scan, false),
                     .slots = n};
@@ -80,7 +80,7 @@ static dg_dataset_options make(const char *folder, const char *cache, int n, int
     char line[4096];
     snprintf(line, sizeof line, "--data %s --cache %s --size %d", folder, cache, size);
     DG_WORKS(parse_line(line, &o));
-    dg_dataset_options d = dg_all_images(&o, o.data, size, 3);
+    dg_dataset_options d = dg_all_images(&o, o.data, dg_square(size), 3);
     d.cache = o.cache;
     d.may_stay = true;
     make_files(folder, n);

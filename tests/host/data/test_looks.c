@@ -18,7 +18,7 @@ static dg_dataset make(int channels)
         for (int k = 0; k < 3 * SIDE * SIDE; k++)
             pixels[i][k] = (uint8_t)(i == 0 || i == 4 ? 7 * k + i : i == 3 ? 200 : 100);
     return (dg_dataset){.count = N,
-                        .size = SIDE,
+                        .size = dg_square(SIDE),
                         .channels = channels,
                         .pixels = pixels[0],
                         .width = width,
@@ -74,9 +74,9 @@ int main(void)
     DG_CHECK(!says(&d, &o, "grey"));
     o.fixed_shape = false;
     d.channels = 4;
-    d.size = 1;
+    d.size = dg_square(1);
     DG_CHECK(says(&d, &o, "is learned"));
-    d.size = 2;
+    d.size = dg_square(2);
     d.channels = 1;
     DG_CHECK(!says(&d, &o, "grey"));
     d.count = 0;

@@ -7,7 +7,7 @@
 static dg_dataset_options wanted(int size, int channels)
 {
     dg_dataset_options o = options();
-    o.size = size;
+    o.size = dg_square(size);
     o.channels = channels;
     o.labelled = true;
     return o;
@@ -32,7 +32,7 @@ static void same_as_png(const dg_dataset *d, const dg_dataset_options *o, int i)
     for (int k = 0; k < 3 * H * W && im.pixels; k++) im.pixels[k] = grey[k / 3];
     if (o->channels == 1) dg_image_grey(&im);
     DG_CHECK(!dg_image_fit(&im, o->size, o->fit, DG_RESIZE_BILINEAR, &fitted));
-    const size_t bytes = (size_t)o->size * (size_t)o->size * (size_t)o->channels;
+    const size_t bytes = dg_size_values(o->size, o->channels);
     DG_CHECKF(!memcmp(d->pixels + (size_t)i * bytes, fitted.pixels, bytes), "image %d of %d channels", i, o->channels);
     dg_image_free(&im);
     dg_image_free(&fitted);

@@ -13,7 +13,7 @@ static unsigned long checksum(int size, uint64_t seed, int i)
     static uint8_t pixels[256 * 256 * 3 + 16];
     size_t n = (size_t)size * (size_t)size * 3;
     memset(pixels + n, 0xa5, 16);
-    dg_synthesize_one(pixels, size, seed, i);
+    dg_synthesize_one(pixels, dg_square(size), seed, i);
     for (int k = 0; k < 16; k++)
         if (!DG_CHECKF(pixels[n + (size_t)k] == 0xa5, "size %d writes beyond its end", size)) break;
     return crc32(0, pixels, (uInt)n);
@@ -42,7 +42,7 @@ static void images_differ(void)
     static uint8_t pixels[N][32 * 32 * 3];
     double mean[32 * 32 * 3] = {0}, spread = 0, least = 1e9;
     for (int i = 0; i < N; i++) {
-        dg_synthesize_one(pixels[i], 32, 1, i);
+        dg_synthesize_one(pixels[i], dg_square(32), 1, i);
         for (int k = 0; k < 32 * 32 * 3; k++) mean[k] += pixels[i][k] / (double)N;
     }
     for (int i = 0; i < N; i++)
@@ -64,8 +64,8 @@ static void sizes_agree(void)
 {
     static uint8_t large[256 * 256 * 3], small[32 * 32 * 3];
     for (int i = 0; i < 20; i++) {
-        dg_synthesize_one(large, 256, 7, i);
-        dg_synthesize_one(small, 32, 7, i);
+        dg_synthesize_one(large, dg_square(256), 7, i);
+        dg_synthesize_one(small, dg_square(32), 7, i);
         double off = 0;
         for (int y = 0; y < 32; y++)
             for (int x = 0; x < 32; x++)
@@ -95,7 +95,7 @@ static void shapes_are_what_they_were(void)
         for (int i = 0; i < 2 * N; i++) {
             uint8_t *p = pixels[i / N][c][i % N];
             memset(p + BYTES, 0xa5, 16);
-            dg_shape_draw(p, SIZE, 1, c, i);
+            dg_shape_draw(p, dg_square(SIZE), 1, c, i);
             for (int k = 0; k < 16; k++) DG_CHECK(p[BYTES + k] == 0xa5);
             crc = crc32(crc, p, BYTES);
             for (int k = 0; k < BYTES && i < N; k++) mean[c][k % 3] += p[k] / (double)(N * SIZE * SIZE);
@@ -123,17 +123,18 @@ static void classes_have_folders(void)
 {
     char path[800];
     const char *dir = temp_path("shapes");
-    DG_WORKS(dg_synthesize(dir, 25, 16, 9, DG_SHAPES));
+    DG_WORKS(dg_synthesize(dir, 25, dg_square(16), 9, DG_SHAPES));
     for (int c = 0; c < DG_SHAPES; c++) {
         snprintf(path, sizeof path, "%s/%s", dir, dg_shape_name[c]);
         DG_CHECKF(count_files(path) == (c < 5 ? 3 : 2), "%s has %d", path, count_files(path));
     }
-    DG_CHECK(!dg_synthesize(dir, 30, 16, 9, DG_SHAPES));
-    DG_REFUSED(dg_synthesize(dir, 30, 16, 8, DG_SHAPES), DG_USAGE, "disc-00000.png");
-    DG_CHECK(dg_synthesize(dir, 30, 16, 9, 5) == DG_USAGE && *dg_message());
-    DG_CHECK(dg_synthesize(dir, 30, 16, 9, 11) == DG_USAGE && dg_synthesize(dir, 30, 16, 9, 1) == DG_USAGE);
+    DG_CHECK(!dg_synthesize(dir, 30, dg_square(16), 9, DG_SHAPES));
+    DG_REFUSED(dg_synthesize(dir, 30, dg_square(16), 8, DG_SHAPES), DG_USAGE, "disc-00000.png");
+    DG_CHECK(dg_synthesize(dir, 30, dg_square(16), 9, 5) == DG_USAGE && *dg_message());
+    DG_CHECK(dg_synthesize(dir, 30, dg_square(16), 9, 11) == DG_USAGE &&
+             dg_synthesize(dir, 30, dg_square(16), 9, 1) == DG_USAGE);
     temp_put(temp_path("shapes/star/mine.png"), "", 0);
-    DG_REFUSED(dg_synthesize(dir, 30, 16, 9, DG_SHAPES), DG_USAGE, "mine.png");
+    DG_REFUSED(dg_synthesize(dir, 30, dg_square(16), 9, DG_SHAPES), DG_USAGE, "mine.png");
 }
 
 static void files_are_written_once(void)
@@ -142,9 +143,9 @@ static void files_are_written_once(void)
     const char *deep = temp_path("new/folder/");
     snprintf(other, sizeof other, "%s", temp_path("other"));
     omp_set_num_threads(1);
-    DG_WORKS(dg_synthesize(deep, 30, 16, 9, 0));
+    DG_WORKS(dg_synthesize(deep, 30, dg_square(16), 9, 0));
     omp_set_num_threads(3);
-    DG_WORKS(dg_synthesize(other, 30, 16, 9, 0));
+    DG_WORKS(dg_synthesize(other, 30, dg_square(16), 9, 0));
     DG_CHECK(count_files(deep) == 30);
     for (int i = 0; i < 30; i++) {
         char name[40];
@@ -156,30 +157,31 @@ static void files_are_written_once(void)
     struct stat before, after;
     snprintf(a, sizeof a, "%s/cat-00007.png", other);
     DG_CHECK(stat(a, &before) == 0);
-    DG_CHECK(dg_synthesize(other, 32, 16, 9, 0) == DG_OK);
+    DG_CHECK(dg_synthesize(other, 32, dg_square(16), 9, 0) == DG_OK);
     DG_CHECK(stat(a, &after) == 0 && before.st_ino == after.st_ino);
     DG_CHECK(count_files(other) == 32);
     for (int i = 0; i < 50; i++) { /* for any order of threads, the message names the first existing file */
-        DG_CHECK(dg_synthesize(other, 40, 16, 10, 0) == DG_USAGE);
+        DG_CHECK(dg_synthesize(other, 40, dg_square(16), 10, 0) == DG_USAGE);
         DG_CHECKF(strstr(dg_message(), "cat-00000.png"), "message: %s", dg_message());
     }
     DG_CHECK(count_files(other) == 32);
     DG_CHECK(truncate(a, 100) == 0);
-    DG_CHECK(dg_synthesize(other, 32, 16, 9, 0) == DG_USAGE);
+    DG_CHECK(dg_synthesize(other, 32, dg_square(16), 9, 0) == DG_USAGE);
     DG_CHECKF(strstr(dg_message(), "cat-00007.png"), "message: %s", dg_message());
     DG_CHECK(stat(a, &after) == 0 && after.st_size == 100);
     DG_CHECK(unlink(a) == 0 && symlink("nowhere", a) == 0);
-    DG_CHECK(dg_synthesize(other, 32, 16, 9, 0) == DG_USAGE);
-    DG_CHECK(dg_synthesize(a, 1, 16, 9, 0) == DG_IO);
-    DG_CHECK(dg_synthesize(temp_path("other/cat-00000.png"), 1, 16, 9, 0) == DG_IO); /* the parent folder is a file */
+    DG_CHECK(dg_synthesize(other, 32, dg_square(16), 9, 0) == DG_USAGE);
+    DG_CHECK(dg_synthesize(a, 1, dg_square(16), 9, 0) == DG_IO);
+    DG_CHECK(dg_synthesize(temp_path("other/cat-00000.png"), 1, dg_square(16), 9, 0) ==
+             DG_IO); /* the parent folder is a file */
 }
 
 static void nonsense_is_refused(void)
 {
     const char *dir = temp_path("none");
-    DG_CHECK(dg_synthesize(dir, 0, 64, 1, 0) == DG_USAGE);
-    DG_CHECK(dg_synthesize(dir, 10, 15, 1, 0) == DG_USAGE);
-    DG_CHECK(dg_synthesize(dir, 10, 257, 1, 0) == DG_USAGE);
+    DG_CHECK(dg_synthesize(dir, 0, dg_square(64), 1, 0) == DG_USAGE);
+    DG_CHECK(dg_synthesize(dir, 10, dg_square(15), 1, 0) == DG_USAGE);
+    DG_CHECK(dg_synthesize(dir, 10, dg_square(257), 1, 0) == DG_USAGE);
     DG_CHECK(access(dir, F_OK) != 0);
 }
 

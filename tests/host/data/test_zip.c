@@ -114,7 +114,7 @@ static void test_records_inside(void)
     static const char *const name[] = {"data_batch_1.bin", "test_batch.bin", "batches.meta.txt"};
     static const char classes[] = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n";
     dg_dataset d, z;
-    dg_dataset_options o = {.dir = at("batches"), .size = 32, .channels = 3, .threads = 1, .labelled = true};
+    dg_dataset_options o = {.dir = at("batches"), .size = dg_square(32), .channels = 3, .threads = 1, .labelled = true};
     int code;
     mkdir(o.dir, 0700);
     blob b[] = {cifar(10, 3, 1), cifar(10, 2, 9), blob_of(classes, sizeof classes - 1)};

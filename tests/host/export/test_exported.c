@@ -33,22 +33,22 @@ static double next(const uint8_t **at, dg_weight_type type)
 }
 
 /* The values of step s after encoding are those of the bytes, and near the values before. Weights of a transposed
- * convolution are (in, out, K, K) in PyTorch, of other steps (out, in, K, K). */
+ * convolution are (in, out, rows, columns) in PyTorch, of other steps (out, in, rows, columns). */
 static const uint8_t *check_step(const dg_step *s, const double *before, const uint8_t *at, dg_weight_type type)
 {
     static const double error[] = {[DG_WEIGHTS_FP32] = 0x1p-24, [DG_WEIGHTS_FP16] = 0x1p-11, [DG_WEIGHTS_INT8] = 0.004};
-    const int Co = s->l->out.C, Ci = s->l->in.C, K = s->kernel;
+    const int Co = s->l->out.C, Ci = s->l->in.C, places = s->kernel.W * s->kernel.H;
     const bool transposed = s->kind == DG_STEP_CONV_TRANSPOSE;
     for (int c = 0; c < Co; c++) {
         const double scale = type == DG_WEIGHTS_FP32 ? 1 : single(&at), range = type == DG_WEIGHTS_INT8 ? 127 : 1;
         double most = 0;
         for (int i = 0; i < Ci; i++)
-            for (int k = 0; k < K * K; k++)
-                most = fmax(most, fabs(before[(transposed ? i * Co + c : c * Ci + i) * K * K + k]));
+            for (int k = 0; k < places; k++)
+                most = fmax(most, fabs(before[(transposed ? i * Co + c : c * Ci + i) * places + k]));
         if (type != DG_WEIGHTS_FP32) DG_NEAR(scale, most / range, 1e-7 * most);
-        for (int k = 0; k < K * K; k++)
+        for (int k = 0; k < places; k++)
             for (int i = 0; i < Ci; i++) {
-                const int place = (transposed ? i * Co + c : c * Ci + i) * K * K + k;
+                const int place = (transposed ? i * Co + c : c * Ci + i) * places + k;
                 const double v = scale * next(&at, type);
                 DG_CHECK(v == s->w[place]);
                 DG_CHECKF(fabs(v - before[place]) <= error[type] * most, "%g %g", v, before[place]);

@@ -176,7 +176,7 @@ static void grids_are_laid_out(void)
         uint8_t pixels[N * S * S * 3];
         for (int i = 0; i < N * S * S * C; i++) pixels[i] = (uint8_t)(i + 1);
         dg_image g;
-        if (!DG_CHECK(dg_sheet(pixels, N, S, C, 2, 3, &g) == DG_OK)) return;
+        if (!DG_CHECK(dg_sheet(pixels, N, dg_square(S), C, 2, 3, &g) == DG_OK)) return;
         DG_CHECKF(g.W == 17 && g.H == 12 && g.C == C, "%d x %d x %d", g.W, g.H, g.C);
         int wrong = 0;
         for (int y = 0; y < g.H; y++)
@@ -190,17 +190,17 @@ static void grids_are_laid_out(void)
         DG_CHECKF(wrong == 0, "%d values", wrong);
         free(g.pixels);
         /* the grid has fewer cells than there are images */
-        DG_CHECK(dg_sheet(pixels, N, S, C, 1, 2, &g) == DG_OK && g.H == 7 && g.W == 12);
+        DG_CHECK(dg_sheet(pixels, N, dg_square(S), C, 1, 2, &g) == DG_OK && g.H == 7 && g.W == 12);
         free(g.pixels);
     }
     dg_image g;
     uint8_t one[3] = {1, 2, 3};
-    DG_CHECK(dg_sheet(one, 0, 1, 3, 1, 1, &g) == DG_OK && g.W == 5 && g.pixels[36] == 0);
+    DG_CHECK(dg_sheet(one, 0, dg_square(1), 3, 1, 1, &g) == DG_OK && g.W == 5 && g.pixels[36] == 0);
     free(g.pixels);
-    DG_CHECK(dg_sheet(one, 1, 1, 3, 0, 1, &g) == DG_USAGE);
-    DG_CHECK(dg_sheet(one, 1, 1, 2, 1, 1, &g) == DG_USAGE);
-    DG_CHECK(dg_sheet(one, 1, 64, 3, 100000, 100000, &g) == DG_USAGE);
-    DG_CHECK(dg_sheet(one, 1, 2147483647, 3, 1, 1, &g) == DG_USAGE);
+    DG_CHECK(dg_sheet(one, 1, dg_square(1), 3, 0, 1, &g) == DG_USAGE);
+    DG_CHECK(dg_sheet(one, 1, dg_square(1), 2, 1, 1, &g) == DG_USAGE);
+    DG_CHECK(dg_sheet(one, 1, dg_square(64), 3, 100000, 100000, &g) == DG_USAGE);
+    DG_CHECK(dg_sheet(one, 1, dg_square(2147483647), 3, 1, 1, &g) == DG_USAGE);
 }
 
 /* Decodes a GIF to RGB frames and their frame time. Returns NULL if giflib refuses the file. */
@@ -367,9 +367,9 @@ static void mistakes(void)
                              {colour, "cat", "dog", 0.5}, {colour, "cat", "dog", 0.5}, {colour, "cat", "dog", 0.5},
                              {colour, "cat", "dog", 0.5}, {colour, "cat", "dog", 0.5}, {colour, "cat", "dog", 0.5}};
     dg_image none = {0}, two = {0}, nine = {0};
-    DG_CHECK(!dg_mistakes_draw(m, 0, 2, 1, "none", &none));
-    DG_CHECK(!dg_mistakes_draw(m, 2, 2, 1, "two", &two));
-    DG_CHECK(!dg_mistakes_draw(c, 9, 2, 3, "nine", &nine));
+    DG_CHECK(!dg_mistakes_draw(m, 0, dg_square(2), 1, "none", &none));
+    DG_CHECK(!dg_mistakes_draw(m, 2, dg_square(2), 1, "two", &two));
+    DG_CHECK(!dg_mistakes_draw(c, 9, dg_square(2), 3, "nine", &nine));
     DG_CHECK(none.H == two.H && nine.H > two.H && none.W == nine.W);
     const uint8_t *p = pixel(&two, 12 + 50, 40 + 50), *q = pixel(&nine, 12, 40);
     DG_CHECKF(p[0] == 240 && p[1] == 240 && p[2] == 240, "%d %d %d", p[0], p[1], p[2]);

@@ -62,12 +62,12 @@ static void grids(void)
     static uint8_t pixels[64 * 8 * 8 * 3];
     char *text = NULL;
     for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (uint8_t)(i * 7);
-    DG_CHECK(dg_terminal_grid(pixels, 8, 3, 8, 8, &text) == DG_OK);
+    DG_CHECK(dg_terminal_grid(pixels, dg_square(8), 3, 8, 8, &text) == DG_OK);
     int lines = 0;
     for (const char *c = text; *c; c++) lines += *c == '\n';
     DG_CHECKF(lines == 11, "%d lines", lines); /* a line shows two of the 22 rows of pixels */
     free(text);
-    DG_CHECK(dg_terminal_grid(pixels, 8, 3, 1, 1, &text) == DG_OK);
+    DG_CHECK(dg_terminal_grid(pixels, dg_square(8), 3, 1, 1, &text) == DG_OK);
     free(text);
 }
 
@@ -87,7 +87,7 @@ static void sizes(void)
     if (!DG_CHECKF(terminal == STDERR_FILENO, "terminal %d", terminal)) return;
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         char *text = NULL;
-        DG_CHECK(!ioctl(terminal, TIOCSWINSZ, &t[i].w) && !dg_terminal_grid(pixels, 8, 1, 8, 8, &text));
+        DG_CHECK(!ioctl(terminal, TIOCSWINSZ, &t[i].w) && !dg_terminal_grid(pixels, dg_square(8), 1, 8, 8, &text));
         int lines = 0;
         for (const char *c = text; c && *c; c++) lines += *c == '\n';
         DG_CHECKF(lines == t[i].lines, "%d x %d: %d lines", t[i].w.ws_col, t[i].w.ws_row, lines);
@@ -102,7 +102,7 @@ static void nothing(void) { grid = NULL; }
 static dg_err draws(void)
 {
     static const uint8_t pixels[8 * 8];
-    return dg_terminal_grid(pixels, 8, 1, 1, 1, &grid);
+    return dg_terminal_grid(pixels, dg_square(8), 1, 1, 1, &grid);
 }
 static void is_drawn(dg_err e)
 {

@@ -163,11 +163,12 @@ static void folders(void)
     snprintf(dir, sizeof dir, "%s", temp_path("drawn"));
     o.dir = dir;
     o.cache = NULL;
-    DG_CHECKF(!dg_synthesize(dir, 4, 16, 1, 0) && !dg_synthesize(dir, 6, 16, 1, 0), "%s", dg_message());
+    DG_CHECKF(!dg_synthesize(dir, 4, dg_square(16), 1, 0) && !dg_synthesize(dir, 6, dg_square(16), 1, 0), "%s",
+              dg_message());
     DG_CHECKF(!dg_dataset_load(&o, &d) && d.count == 6 && d.made == 0, "drawn cats are there to be trained on: %s",
               dg_message());
     dg_dataset_free(&d);
-    DG_REFUSED(dg_synthesize(root, 4, 16, 1, 0), DG_USAGE, "00.png");
+    DG_REFUSED(dg_synthesize(root, 4, dg_square(16), 1, 0), DG_USAGE, "00.png");
     DG_CHECK(access(at("cat-00000.png"), F_OK) != 0);
 
     static const char *const names[] = {"seed-*.png", "grid.png", NULL};
@@ -195,7 +196,7 @@ static void folders(void)
     snprintf(path, sizeof path, "%s/seed-0003.png", mine);
     DG_CHECK(!symlink("seed-0001.png", path) && dg_only_ours(mine, names, "Software", "dcgan ") == DG_USAGE);
     DG_CHECK(!unlink(path) && !mkfifo(path, 0666) && dg_only_ours(mine, names, "Software", "dcgan ") == DG_USAGE);
-    DG_CHECK(dg_synthesize(mine, 1, 16, 1, 0) == DG_USAGE);
+    DG_CHECK(dg_synthesize(mine, 1, dg_square(16), 1, 0) == DG_USAGE);
     blob_free(&b);
     blob_free(&foreign);
 }

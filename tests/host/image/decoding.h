@@ -63,7 +63,7 @@ static inline char *in_corpora(const char *name)
 __attribute__((unused)) static dg_kind kind_of(const void *data, size_t bytes)
 {
     const dg_decode_options o = {0};
-    const dg_fitting f = {.size = 16, .channels = 3};
+    const dg_fitting f = {.size = dg_square(16), .channels = 3};
     dg_image im;
     dg_decoded of;
     (void)dg_image_decode_fitted(data, bytes, &o, &f, &im, &of);

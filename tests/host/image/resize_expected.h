@@ -22,6 +22,17 @@ static const struct {
     {17, 19, 32, 0x09856f2b, 0xd76abb56},    {67, 64, 64, 0x28b7719c, 0x4ff3d5d5},
     {64, 67, 64, 0x012673c6, 0x7f2ee689},    {69, 64, 64, 0x8ec7d571, 0xc4015603},
 };
+/* w x h to W x H; by the same functions for rectangles, with Pillow 13.0.0 */
+static const struct {
+    int w, h, W, H;
+    uint32_t crop, pad;
+} rectangle[] = {
+    {100, 50, 48, 64, 0xd06c8c98, 0x1dffa46a}, {50, 100, 64, 40, 0xb1f50c2c, 0xf99ae5ea},
+    {101, 50, 33, 20, 0xb56185be, 0xbf5df3c2}, {1, 300, 16, 24, 0x8317ea9f, 0xfd7a1644},
+    {300, 1, 24, 16, 0xbe7fc4b1, 0x1fb4a51c},  {640, 427, 64, 96, 0xccd39372, 0x20df8ef9},
+    {3, 2, 100, 256, 0xc989ee88, 0xdffd0895},  {48, 64, 48, 64, 0xda853643, 0xda853643},
+    {97, 128, 48, 64, 0xaa0d7a91, 0x7983bb63},
+};
 /* CRC-32 of the first 100, 200, ..., 1,000 resized images of random sizes. */
 static const uint32_t many[10] = {
     0x4efc47e0, 0xf5a8cab7, 0x9a8c9b7a, 0x1a06b7ad, 0x19c25413,

@@ -23,7 +23,7 @@ static int decode_and_fit(void *context, char *message)
         snprintf(message, 256, "%s", dg_message());
         return (int)e;
     }
-    e = dg_image_fit(&im, 64, DG_FIT_CROP, DG_RESIZE_BILINEAR, &small);
+    e = dg_image_fit(&im, dg_square(64), DG_FIT_CROP, DG_RESIZE_BILINEAR, &small);
     dg_image_free(&im);
     dg_image_free(&small);
     return (int)e;

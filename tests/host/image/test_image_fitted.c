@@ -19,12 +19,12 @@ static void compare(const blob *b, const char *what, const dg_decode_options *o,
     if (!e && f->channels == 1) dg_image_grey(&whole);
     if (!e) e = dg_image_fit(&whole, f->size, f->fit, f->resize, &want);
     const dg_err other = dg_image_decode_fitted(b->data, b->bytes, o, f, &got, &of);
-    const size_t n = (size_t)f->size * (size_t)f->size * (size_t)f->channels;
+    const size_t n = dg_size_values(f->size, f->channels);
     const bool same = e ? other == e && !got.pixels
-                        : !other && of.W == width && of.H == height && got.W == f->size && got.H == f->size &&
+                        : !other && of.W == width && of.H == height && got.W == f->size.W && got.H == f->size.H &&
                               got.C == f->channels && !memcmp(got.pixels, want.pixels, n);
-    DG_CHECKF(same, "%s: size %d, fit %d, %s, %d channels, alpha %d: %d and %d %s", what, f->size, f->fit,
-              f->resize ? "nearest" : "bilinear", f->channels, (int)o->alpha, (int)e, (int)other,
+    DG_CHECKF(same, "%s: size %d x %d, fit %d, %s, %d channels, alpha %d: %d and %d %s", what, f->size.W, f->size.H,
+              f->fit, f->resize ? "nearest" : "bilinear", f->channels, (int)o->alpha, (int)e, (int)other,
               other ? dg_message() : "");
     compared++;
     taken += !e;
@@ -35,7 +35,8 @@ static void compare(const blob *b, const char *what, const dg_decode_options *o,
 
 static void every_way(const blob *b, const char *what, bool exif)
 {
-    static const int size[] = {5, 33}, channels[] = {1, 3, 4};
+    static const dg_size size[] = {{5, 7}, {33, 24}};
+    static const int channels[] = {1, 3, 4};
     for (int i = 0; i < 2 * 3 * 3 * 2; i++) {
         const dg_fitting f = {size[i % 2], channels[i / 2 % 3], (dg_fit)(i / 6 % 3), (dg_resize)(i / 18)};
         compare(b, what, &(dg_decode_options){.exif = exif, .alpha = (dg_alpha)(i % 3)}, &f);
@@ -101,7 +102,7 @@ static int fit_in_child(void *context, char *message)
     dg_image im;
     dg_decoded of;
     const dg_err e = dg_image_decode_fitted(b->data, b->bytes, &(dg_decode_options){.exif = true},
-                                            &(dg_fitting){.size = 64, .channels = 3}, &im, &of);
+                                            &(dg_fitting){.size = dg_square(64), .channels = 3}, &im, &of);
     snprintf(message, 256, "%s", e ? dg_message() : "decoded");
     dg_image_free(&im);
     return (int)e;

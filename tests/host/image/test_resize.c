@@ -30,17 +30,36 @@ static void vectors(void)
     for (size_t i = 0; i < sizeof fitted / sizeof *fitted; i++) {
         dg_image in = noise_image(100 + (uint32_t)i, fitted[i].w, fitted[i].h, 3), out, plain;
         int size = fitted[i].size;
-        dg_err e = dg_image_fit(&in, size, DG_FIT_CROP, DG_RESIZE_BILINEAR, &out);
+        dg_err e = dg_image_fit(&in, dg_square(size), DG_FIT_CROP, DG_RESIZE_BILINEAR, &out);
         DG_CHECKF(!e && out.W == size && out.H == size && crc_of(&out, 0) == fitted[i].crop, "%d x %d cropped to %d",
                   in.W, in.H, size);
         dg_image_free(&out);
-        e = dg_image_fit(&in, size, DG_FIT_PAD, DG_RESIZE_BILINEAR, &out);
+        e = dg_image_fit(&in, dg_square(size), DG_FIT_PAD, DG_RESIZE_BILINEAR, &out);
         DG_CHECKF(!e && out.W == size && crc_of(&out, 0) == fitted[i].pad, "%d x %d padded to %d", in.W, in.H, size);
         dg_image_free(&out);
-        e = dg_image_fit(&in, size, DG_FIT_STRETCH, DG_RESIZE_BILINEAR, &out);
+        e = dg_image_fit(&in, dg_square(size), DG_FIT_STRETCH, DG_RESIZE_BILINEAR, &out);
         DG_CHECK(!e && !dg_image_resize(&in, size, size, &plain) && crc_of(&out, 0) == crc_of(&plain, 0));
         dg_image_free(&plain);
         dg_image_free(&out);
+        dg_image_free(&in);
+    }
+}
+
+static void rectangles(void)
+{
+    for (size_t i = 0; i < sizeof rectangle / sizeof *rectangle; i++) {
+        const dg_size size = {rectangle[i].W, rectangle[i].H};
+        const uint32_t want[] = {[DG_FIT_CROP] = rectangle[i].crop, [DG_FIT_PAD] = rectangle[i].pad};
+        dg_image in = noise_image(200 + (uint32_t)i, rectangle[i].w, rectangle[i].h, 3), out, plain;
+        for (dg_fit fit = DG_FIT_CROP; fit <= DG_FIT_STRETCH; fit++) {
+            dg_err e = dg_image_fit(&in, size, fit, DG_RESIZE_BILINEAR, &out);
+            if (fit == DG_FIT_STRETCH && !e) e = dg_image_resize(&in, size.W, size.H, &plain);
+            DG_CHECKF(!e && out.W == size.W && out.H == size.H &&
+                          crc_of(&out, 0) == (fit == DG_FIT_STRETCH ? crc_of(&plain, 0) : want[fit]),
+                      "%d x %d to %d x %d, fit %d", in.W, in.H, size.W, size.H, (int)fit);
+            if (fit == DG_FIT_STRETCH && !e) dg_image_free(&plain);
+            dg_image_free(&out);
+        }
         dg_image_free(&in);
     }
 }
@@ -72,7 +91,7 @@ static void flat(void)
         DG_CHECKF(!wrong, "value %d: %d pixels differ", v, wrong);
         dg_image_free(&out);
         /* the image has 5 rows between bars of 6 and 5 rows */
-        DG_CHECK(!dg_image_fit(&in, 16, DG_FIT_PAD, DG_RESIZE_BILINEAR, &out));
+        DG_CHECK(!dg_image_fit(&in, dg_square(16), DG_FIT_PAD, DG_RESIZE_BILINEAR, &out));
         for (int y = 0; y < 16; y++) DG_CHECK(out.pixels[3 * 16 * y + 24] == (y >= 6 && y < 11 ? v : 0));
         dg_image_free(&out);
         dg_image_free(&in);
@@ -89,7 +108,7 @@ static void nearest(void)
     for (int y = 0; y < 3; y++) memcpy(square + 3 * y, row, 3);
     for (int i = 0; i < 4; i++) {
         dg_image in = {.W = 3, .H = 3, .C = 1, .pixels = square}, out;
-        DG_CHECK(!dg_image_fit(&in, side[i], DG_FIT_CROP, DG_RESIZE_NEAREST, &out));
+        DG_CHECK(!dg_image_fit(&in, dg_square(side[i]), DG_FIT_CROP, DG_RESIZE_NEAREST, &out));
         for (int y = 0; y < side[i]; y++)
             DG_CHECKF(!memcmp(out.pixels + y * side[i], want[i], (size_t)side[i]), "3 to %d, row %d", side[i], y);
         dg_image_free(&out);
@@ -103,11 +122,11 @@ static void transparent(void)
                         200, 40, 0, 255, 9, 9,   9, 0};
     static const uint8_t half[] = {200, 40, 0, 128}, hidden[] = {255, 255, 255, 0};
     dg_image in = {.W = 2, .H = 2, .C = 4, .pixels = pixels}, out;
-    DG_CHECK(!dg_image_fit(&in, 1, DG_FIT_CROP, DG_RESIZE_BILINEAR, &out) && out.C == 4);
+    DG_CHECK(!dg_image_fit(&in, dg_square(1), DG_FIT_CROP, DG_RESIZE_BILINEAR, &out) && out.C == 4);
     for (int c = 0; c < 4; c++) DG_CHECKF(abs(out.pixels[c] - half[c]) <= 1, "channel %d: %d", c, out.pixels[c]);
     dg_image_free(&out);
-    DG_CHECK(!dg_image_fit(&in, 2, DG_FIT_CROP, DG_RESIZE_BILINEAR, &out) && !memcmp(out.pixels, pixels, 4) &&
-             !memcmp(out.pixels + 4, hidden, 4));
+    DG_CHECK(!dg_image_fit(&in, dg_square(2), DG_FIT_CROP, DG_RESIZE_BILINEAR, &out) &&
+             !memcmp(out.pixels, pixels, 4) && !memcmp(out.pixels + 4, hidden, 4));
     dg_image_free(&out);
 }
 
@@ -117,7 +136,7 @@ static int long_thin(void *context, char *message)
     dg_image in = noise_image(1, side[0], side[1], 3), out;
     dg_err e = DG_OK;
     for (dg_fit fit = DG_FIT_CROP; fit <= DG_FIT_STRETCH && !e; fit++) {
-        e = dg_image_fit(&in, 256, fit, DG_RESIZE_BILINEAR, &out);
+        e = dg_image_fit(&in, dg_square(256), fit, DG_RESIZE_BILINEAR, &out);
         dg_image_free(&out);
     }
     snprintf(message, 256, "%s", e ? dg_message() : "fitted");
@@ -139,9 +158,11 @@ static void extremes(void)
     DG_CHECK(dg_image_resize(&in, 0, 5, &out) == DG_USAGE && !out.pixels);
     DG_CHECK(dg_image_resize(&in, 5, 70000, &out) == DG_USAGE && !out.pixels);
     DG_CHECK(dg_image_resize(&in, 70000, 5, &out) == DG_USAGE && dg_image_resize(&in, 5, 0, &out) == DG_USAGE);
-    DG_CHECK(dg_image_fit(&in, 16385, DG_FIT_CROP, DG_RESIZE_BILINEAR, &out) == DG_USAGE && !out.pixels);
-    DG_CHECK(dg_image_fit(&in, 0, DG_FIT_CROP, DG_RESIZE_BILINEAR, &out) == DG_USAGE && !out.pixels);
+    DG_CHECK(dg_image_fit(&in, dg_square(16385), DG_FIT_CROP, DG_RESIZE_BILINEAR, &out) == DG_USAGE && !out.pixels);
+    DG_CHECK(dg_image_fit(&in, (dg_size){8, 16385}, DG_FIT_CROP, DG_RESIZE_BILINEAR, &out) == DG_USAGE && !out.pixels);
+    DG_CHECK(dg_image_fit(&in, (dg_size){8, 0}, DG_FIT_PAD, DG_RESIZE_BILINEAR, &out) == DG_USAGE && !out.pixels);
+    DG_CHECK(dg_image_fit(&in, dg_square(0), DG_FIT_CROP, DG_RESIZE_BILINEAR, &out) == DG_USAGE && !out.pixels);
     dg_image_free(&in);
 }
 
-DG_TESTS(vectors, thousand_pairs, flat, nearest, transparent, extremes)
+DG_TESTS(vectors, rectangles, thousand_pairs, flat, nearest, transparent, extremes)

@@ -48,7 +48,7 @@ static void check_features(dg_fid_resize how, const char *name)
         DG_CHECK(!dg_inception_known(t) && !strncmp(dg_inception_name(t), "unknown ", 8));
         DG_CHECK(!strcmp(dg_inception_resize(t), name));
         double *got = malloc((size_t)(images * d) * sizeof *got);
-        DG_WORKS(dg_inception_look(t, find("images")->data, size, 3, images, got));
+        DG_WORKS(dg_inception_look(t, find("images")->data, dg_square(size), 3, images, got));
         const double most = apart(got, find(expect)->data, images * d);
         printf("%s: %d features of %d images differ by %.2g of their mean\n", name, d, images, most);
         DG_CHECK(most < 5e-4);
@@ -69,7 +69,7 @@ static void check_resized(dg_fid_resize how, const char *name, int to)
     snprintf(expect, sizeof expect, "resized.%s.%d", name, to);
     const float *want = find(expect)->data;
     float *got = malloc((size_t)(to * to * 3) * sizeof *got);
-    DG_WORKS(dg_fid_resized(how, find("images")->data, size, 3, to, got));
+    DG_WORKS(dg_fid_resized(how, find("images")->data, dg_square(size), 3, to, got));
     int other = 0;
     for (int i = 0; i < to * to * 3; i++) other += !(fabsf(got[i] - want[i]) <= (how == DG_LIKE_CLEAN_FID ? 0 : 1e-5f));
     DG_CHECKF(!other, "%s to %d: %d values differ", name, to, other);
@@ -97,11 +97,11 @@ static void test_channels(void)
             rgba[4 * i + c] = c < 3 ? grey[i] : (uint8_t)(11 * i);
         }
     for (int how = 0; how < 2; how++) {
-        DG_WORKS(dg_fid_resized((dg_fid_resize)how, grey, N, 1, TO, out[0]));
-        DG_WORKS(dg_fid_resized((dg_fid_resize)how, rgb, N, 3, TO, out[1]));
-        DG_WORKS(dg_fid_resized((dg_fid_resize)how, rgba, N, 4, TO, out[2]));
+        DG_WORKS(dg_fid_resized((dg_fid_resize)how, grey, dg_square(N), 1, TO, out[0]));
+        DG_WORKS(dg_fid_resized((dg_fid_resize)how, rgb, dg_square(N), 3, TO, out[1]));
+        DG_WORKS(dg_fid_resized((dg_fid_resize)how, rgba, dg_square(N), 4, TO, out[2]));
         DG_CHECK(!memcmp(out[0], out[1], sizeof out[0]) && !memcmp(out[0], out[2], sizeof out[0]));
-        DG_WORKS(dg_fid_resized((dg_fid_resize)how, grey, 1, 1, TO, out[0]));
+        DG_WORKS(dg_fid_resized((dg_fid_resize)how, grey, dg_square(1), 1, TO, out[0]));
         for (int i = 1; i < TO * TO * 3; i++) DG_CHECK(out[0][i] == out[0][0]);
     }
 }
@@ -116,7 +116,7 @@ static void test_threads(void)
         if (DG_WORKS(dg_inception_open(path, DG_LIKE_PYTORCH_FID, 1 + 2 * i, &t))) {
             d = dg_inception_features(t);
             got[i] = malloc((size_t)d * sizeof **got);
-            DG_WORKS(dg_inception_look(t, find("images")->data, size, 3, 1, got[i]));
+            DG_WORKS(dg_inception_look(t, find("images")->data, dg_square(size), 3, 1, got[i]));
         }
         dg_inception_close(t);
     }

@@ -123,7 +123,7 @@ static dg_jury jury;
 static void draw(uint8_t *pixels, int class, int number)
 {
     static const int shape[CLASSES] = {0, 4, 6, 7, 8}; /* these shapes differ clearly in small images */
-    dg_shape_draw(pixels, SIZE, 3, shape[class], number);
+    dg_shape_draw(pixels, dg_square(SIZE), 3, shape[class], number);
 }
 
 static bool train_classifier(const char *path)
@@ -242,11 +242,12 @@ static bool up(void)
     static char text[DG_MODEL_TEXT_MAX];
     temp_make("judge");
     dg_err e = dg_cpu_open(&(dg_cpu_options){.threads = 1, .real = DG_F32}, &backend);
-    if (!e) e = dg_model_stock(text, "toy", SIZE, 3, 8, 4, 4);
+    if (!e) e = dg_model_stock(text, "toy", dg_square(SIZE), 3, 8, 4, 4);
     if (!e) e = dg_model_parse(text, "toy", &gan);
     if (!DG_WORKS(e) || !train_classifier(temp_path("c.safetensors"))) return false;
     const dg_device d = {.device = "cpu", .threads = 1};
-    jury = (dg_jury){.count = COUNT, .size = SIZE, .channels = 3, .seed = 5, .gan = &gan, .backend = backend};
+    jury =
+        (dg_jury){.count = COUNT, .size = dg_square(SIZE), .channels = 3, .seed = 5, .gan = &gan, .backend = backend};
     return DG_WORKS(dg_labeller_open(&d, temp_path("c.safetensors"), &jury.labeller));
 }
 

@@ -69,7 +69,7 @@ static const struct {
     {"grey", grey, 0, "random_frechet", 1.3},
 };
 
-static dg_jury jury = {.count = COUNT, .size = SIZE, .channels = 3, .seed = 5};
+static dg_jury jury = {.count = COUNT, .size = {SIZE, SIZE}, .channels = 3, .seed = 5};
 
 static const dg_measure *find(const char *name)
 {
@@ -168,7 +168,7 @@ static void check_set(const char *name, const uint8_t *pixels)
 static void check_drawn(void)
 {
     uint8_t *pixels = malloc((size_t)SETS * COUNT * IMAGE);
-    for (int i = 0; i < SETS * COUNT; i++) dg_synthesize_one(pixels + (size_t)i * IMAGE, SIZE, 1, i);
+    for (int i = 0; i < SETS * COUNT; i++) dg_synthesize_one(pixels + (size_t)i * IMAGE, dg_square(SIZE), 1, i);
     check_set("drawn cats", pixels);
     free(pixels);
 }
@@ -176,7 +176,7 @@ static void check_drawn(void)
 static void check_folder(const char *dir)
 {
     dg_dataset d;
-    const dg_dataset_options o = {.dir = dir, .size = SIZE, .channels = 3, .limit = SETS * COUNT};
+    const dg_dataset_options o = {.dir = dir, .size = dg_square(SIZE), .channels = 3, .limit = SETS * COUNT};
     if (!DG_WORKS(dg_dataset_load(&o, &d))) return;
     if (d.count < SETS * COUNT) dg_test_skip("the folder has too few images");
     else check_set(dir, d.pixels);
@@ -187,12 +187,12 @@ static void check_repeatable(void)
 {
     double feature[2][DG_RANDOM_FEATURES];
     uint8_t pixels[IMAGE];
-    dg_synthesize_one(pixels, SIZE, 9, 1);
+    dg_synthesize_one(pixels, dg_square(SIZE), 9, 1);
     for (int k = 0; k < 2; k++) {
         const dg_device d = {.device = "cpu", .threads = 1 + 2 * k};
         dg_random_net *net;
         omp_set_num_threads(1 + 2 * k);
-        DG_CHECK(!dg_random_net_open(&d, SIZE, 3, &net) && !dg_random_net_look(net, pixels, 1, feature[k]));
+        DG_CHECK(!dg_random_net_open(&d, dg_square(SIZE), 3, &net) && !dg_random_net_look(net, pixels, 1, feature[k]));
         dg_random_net_close(net);
     }
     DG_CHECK(!memcmp(feature[0], feature[1], sizeof feature[0]));
@@ -204,7 +204,7 @@ int main(void)
     char dir[4096];
     snprintf(dir, sizeof dir, "%s/data/cats", shared && *shared ? shared : "../shared");
     const dg_device d = {.device = "cpu"};
-    if (DG_WORKS(dg_random_net_open(&d, SIZE, 3, &jury.random_net))) {
+    if (DG_WORKS(dg_random_net_open(&d, dg_square(SIZE), 3, &jury.random_net))) {
         const bool photographs = !DG_TEST_SANITIZED && access(dir, R_OK) == 0;
         if (photographs) check_folder(dir);
         else check_drawn();

@@ -17,7 +17,7 @@ static void good(dcgan_error e) { DG_CHECKF(e == DCGAN_OK, "%s", dcgan_message()
 static void make_model(char *out, int side)
 {
     char text[DG_MODEL_TEXT_MAX];
-    good((dcgan_error)dg_model_stock(text, "tiny", side, 3, 10, 5, 3));
+    good((dcgan_error)dg_model_stock(text, "tiny", dg_square(side), 3, 10, 5, 3));
     snprintf(out, 600, "%s", temp_path(temp_text("tiny%d.cfg", side)));
     char *const leaky = strstr(text, "act = leaky\n");
     FILE *f = fopen(out, "w"); /* the file has a number with a decimal point, for tests of locales */

@@ -229,11 +229,11 @@ static void as_the_program(void)
     dcgan_backend *b;
     dcgan_job *mine, *its;
     snprintf(cats, sizeof cats, "%s", temp_path("cats"));
-    good((dcgan_error)dg_synthesize(cats, IMAGES, SIDE, 3, 0));
+    good((dcgan_error)dg_synthesize(cats, IMAGES, dg_square(SIDE), 3, 0));
     DG_CHECKF(program(temp_text("--data %s --model %s --batch 4 --flip --seed 9 --epochs 2 --device cpu -q --out %s",
                                 cats, tiny, temp_path("run"))),
               "%s", dg_message());
-    good((dcgan_error)dg_dataset_load(&(dg_dataset_options){.dir = cats, .size = SIDE, .channels = 3}, &d));
+    good((dcgan_error)dg_dataset_load(&(dg_dataset_options){.dir = cats, .size = dg_square(SIDE), .channels = 3}, &d));
     const dcgan_images p = {.pixels = d.pixels, .count = d.count, .size = SIDE, .channels = 3};
     const dcgan_training t = training(tiny);
     good(dcgan_open(&(dcgan_device){.device = "cpu"}, &b));
@@ -247,6 +247,25 @@ static void as_the_program(void)
     dcgan_free(its);
     dcgan_close(b);
     dg_dataset_free(&d);
+}
+
+/* Images of 24 x 16 pixels. Without the height, the images are those of another model. */
+static void rectangle(void)
+{
+    uint8_t one[24 * 16 * 3];
+    dcgan_backend *b;
+    dcgan_job *job;
+    dcgan_images p = {.pixels = pixels, .count = IMAGES, .size = 24, .channels = 3};
+    const dcgan_training t = training("dcgan-24x16x3");
+    good(dcgan_open(&(dcgan_device){.device = "cpu"}, &b));
+    DG_CHECK(dcgan_train(b, &t, &p, &job) == DCGAN_DATA && strstr(dcgan_message(), "24 x 24 x 3"));
+    p.height = 16;
+    good(dcgan_train(b, &t, &p, &job));
+    good(dcgan_step(job, 1));
+    good(dcgan_sample(job, 1, 1, one));
+    DG_CHECK(dcgan_info_of(job).size == 24 && dcgan_info_of(job).height == 16);
+    dcgan_free(job);
+    dcgan_close(b);
 }
 
 static void defaults(void)
@@ -287,4 +306,5 @@ static void without_memory(void)
 static void without_memory(void) {}
 #endif
 
-DG_TESTS_IN("lib", make_inputs, defaults, without_memory, goes_on, by_class, two_jobs, mistakes, as_the_program)
+DG_TESTS_IN("lib", make_inputs, defaults, without_memory, goes_on, by_class, two_jobs, mistakes, rectangle,
+            as_the_program)

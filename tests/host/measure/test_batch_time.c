@@ -120,7 +120,7 @@ int main(void)
     DG_CHECK(dg_model_read("tests/tiny.cfg", &model) == DG_OK);
     DG_CHECK(dg_case_open(0, 2, &b));
     data = (dg_dataset){.count = 61, .train = 61, .size = model.size, .channels = model.channels};
-    data.pixels = calloc(61, (size_t)model.size * (size_t)model.size * (size_t)model.channels);
+    data.pixels = calloc(61, dg_size_values(model.size, model.channels));
     right_alloc = b->alloc;
     right_release = b->release;
     b->alloc = counted_alloc;

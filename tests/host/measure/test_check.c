@@ -171,7 +171,7 @@ static void penalty_identity(void)
     machine_pixels(pixels, sizeof pixels);
     for (int k = 0; k < 2; k++) {
         memset(&x, 0, sizeof x);
-        if (!DG_CHECK(!dg_model_stock(text, "tiny", SIDE, 3, 10, 5, 3) &&
+        if (!DG_CHECK(!dg_model_stock(text, "tiny", dg_square(SIDE), 3, 10, 5, 3) &&
                       !dg_model_norm_d(text, "tiny", DG_NORM_NONE, none) && !dg_model_parse(none, "tiny", &x.m)))
             return;
         const dg_cpu_options cpu = {.threads = 2, .real = k ? DG_F64 : DG_F32};
@@ -211,7 +211,7 @@ int main(void)
 {
     penalty_identity();
     static char text[DG_MODEL_TEXT_MAX];
-    dg_err e = dg_model_stock(text, "tiny", SIDE, 3, 10, 5, 3);
+    dg_err e = dg_model_stock(text, "tiny", dg_square(SIDE), 3, 10, 5, 3);
     if (!e) e = dg_model_parse(text, "tiny", &model);
     if (!DG_WORKS(e)) return dg_test_report();
     equal_backends_agree(DG_F32);

@@ -24,7 +24,7 @@ static bool up(machine *x, int threads, dg_type real, dg_job_options o)
     uint8_t pixels[ROWS * SIZE * SIZE * 3];
     machine_pixels(pixels, sizeof pixels);
     char *const used = norm == DG_NORM_BATCH ? text : of_norm;
-    dg_err e = dg_model_stock(text, "tiny", SIZE, 3, 10, 5, 3);
+    dg_err e = dg_model_stock(text, "tiny", dg_square(SIZE), 3, 10, 5, 3);
     if (!e && used == of_norm) e = dg_model_norm_d(text, "tiny", norm, of_norm);
     if (!e) e = dg_model_parse(strcat(used, more_keys), "tiny", &x->m);
     return DG_WORKS(e) && machine_begin(x, &(dg_cpu_options){.threads = threads, .real = real}, &o, pixels, 7);

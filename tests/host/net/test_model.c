@@ -14,7 +14,7 @@ static dg_model m;
 static dg_err parse_with(const char *from, const char *to)
 {
     static char text[DG_MODEL_TEXT_MAX], out[2 * DG_MODEL_TEXT_MAX];
-    DG_CHECK(dg_model_stock(text, "small", 16, 3, 10, 4, 4) == DG_OK);
+    DG_CHECK(dg_model_stock(text, "small", dg_square(16), 3, 10, 4, 4) == DG_OK);
     const char *at = strstr(text, from);
     DG_CHECKF(at != NULL, "the stock text has no %s", from);
     if (!at) return DG_OK;
@@ -35,7 +35,7 @@ static void check_builtin(const char *name, int size, int width, int layers)
     DG_CHECKF(dg_model_read(name, &m) == DG_OK, "%s: %s", name, dg_message());
     DG_CHECKF(dg_recipe_for(&m, &recipe) == DG_OK, "%s: %s", name, dg_message());
     DG_CHECKF(!strcmp(m.name, name), "%s calls itself %s", name, m.name);
-    DG_CHECK(m.size == size && m.channels == 3 && m.latent == 100);
+    DG_CHECK(dg_same_size(m.size, dg_square(size)) && m.channels == 3 && m.latent == 100);
     DG_CHECK(m.net[DG_G].layers == layers && m.net[DG_D].layers == layers);
     DG_CHECK(m.net[DG_G].layer[0].filters == width && m.net[DG_D].layer[layers - 2].filters == width);
     DG_CHECK(m.net[DG_G].layer[layers - 1].module == 3 * (layers - 1));
@@ -62,13 +62,16 @@ static void range(const char *key, const char *was, const char *good, const char
 
 static void ranges(void)
 {
-    range("size", "16", "8 28 96 224 512", "7 513 -16 16.0 x 99999999999999999999", "a whole number from 8 to 512");
+    range("size", "16", "8 28 96 224 512 8x512 16x24",
+          "7 513 -16 16.0 x 99999999999999999999 16x 16x24x3 7x16 16x513 x16 16X24",
+          "a side from 8 to 512, or WIDTHxHEIGHT such as 64x96");
     range("channels", "3", "1 3 4", "0 2 5 RGB", "1 (grey), 3 (RGB) or 4 (RGB and alpha)");
     range("latent", "10", "1 4096", "0 4097 1e3", "a whole number from 1 to 4096");
     range("op", "conv_transpose", "conv", "deconv convolution con",
           "conv, conv_transpose, dense, max_pool, mean_pool, resample, dropout or add");
     range("filters", "8", "1 16384", "0 16385 -8 99999999999999999999", "a whole number from 1 to 16384");
-    range("kernel", "4", "1 16", "0 17 4.5", "a whole number from 1 to 16");
+    range("kernel", "4", "1 16", "0 17 4.5 17x17 4x65 0x4",
+          "a side from 1 to 16, or the WIDTHxHEIGHT of a map, with sides up to 64");
     range("stride", "1", "1 8", "0 9", "a whole number from 1 to 8");
     range("pad", "0", "0 15", "-1 16", "a whole number from 0 to 15");
     range("norm", "batch", "none batch spectral", "layer bat batchnorm", "batch, spectral or none");
@@ -163,12 +166,12 @@ static void test_shapes(void)
     static dg_model other;
     for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) {
         DG_CHECK(dg_model_read(pair[i].shape, &m) == DG_OK && dg_model_read(pair[i].same, &other) == DG_OK);
-        DG_CHECK(m.size == other.size && m.channels == other.channels && m.latent == other.latent);
+        DG_CHECK(dg_same_size(m.size, other.size) && m.channels == other.channels && m.latent == other.latent);
         for (int net = 0; net < 2; net++) {
             DG_CHECK(m.net[net].layers == other.net[net].layers);
             for (int k = 0; k < m.net[net].layers; k++) {
                 const dg_layer *a = &m.net[net].layer[k], *b = &other.net[net].layer[k];
-                DG_CHECKF(a->kind == b->kind && a->filters == b->filters && a->kernel == b->kernel &&
+                DG_CHECKF(a->kind == b->kind && a->filters == b->filters && dg_same_size(a->kernel, b->kernel) &&
                               a->stride == b->stride && a->pad == b->pad && a->norm == b->norm && a->act == b->act &&
                               a->slope == b->slope && a->module == b->module,
                           "%s, layer %s", pair[i].shape, a->name);
@@ -223,7 +226,8 @@ static void test_shapes(void)
         const bool there = dg_model_side(side) == side;
         const dg_err e = dg_model_read(name, &m);
         sides += there;
-        DG_CHECKF(there ? !e && !dg_recipe_for(&m, &recipe) && m.size == side && m.channels == 1 : e == DG_USAGE,
+        DG_CHECKF(there ? !e && !dg_recipe_for(&m, &recipe) && dg_same_size(m.size, dg_square(side)) && m.channels == 1
+                        : e == DG_USAGE,
                   "%s: %d %s", name, (int)e, dg_message());
     }
     for (const char *const *family = (const char *const[]){"bilinear", "residual", "r3gan", NULL}; *family; family++)
@@ -232,7 +236,8 @@ static void test_shapes(void)
             snprintf(name, sizeof name, "%s-%dx%d", *family, side, side % 3 ? 3 : 1);
             const bool there = dg_model_side(side) == side;
             const dg_err e = dg_model_read(name, &m);
-            DG_CHECKF(there ? !e && !dg_recipe_for(&m, &recipe) && m.size == side && !strcmp(m.name, name)
+            DG_CHECKF(there ? !e && !dg_recipe_for(&m, &recipe) && dg_same_size(m.size, dg_square(side)) &&
+                                  !strcmp(m.name, name)
                             : e == DG_USAGE,
                       "%s: %d %s", name, (int)e, dg_message());
             if (there) check_no_norm(name), check_gains(name);
@@ -246,6 +251,51 @@ static void test_shapes(void)
                                    "residual-64x3-nonorm", "-64x3", "a-rather-long-family-64x3", NULL};
          *bad; bad++)
         DG_CHECKF(dg_model_read(*bad, &m) == DG_USAGE && strstr(dg_message(), *bad), "%s: %s", *bad, dg_message());
+}
+
+/* dcgan-WxHxC: W x H images with C channels. The shorter side sets the number of layers. */
+static void rectangles(void)
+{
+    static const struct {
+        const char *name;
+        dg_size size, first;
+        int layers;
+    } want[] = {{"dcgan-64x96x3", {64, 96}, {4, 6}, 5},    {"dcgan-96x64x1", {96, 64}, {6, 4}, 5},
+                {"dcgan-48x64x3", {48, 64}, {6, 8}, 4},    {"dcgan-64x40x4", {64, 40}, {8, 5}, 4},
+                {"dcgan-16x256x3", {16, 256}, {4, 64}, 3}, {"dcgan-64x64x3", {64, 64}, {4, 4}, 5}};
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        const dg_size size = want[i].size, first = want[i].first;
+        const dg_err e = dg_model_read(want[i].name, &m);
+        if (!DG_CHECKF(!e && !dg_recipe_for(&m, &recipe), "%s: %s", want[i].name, dg_message())) continue;
+        const dg_net *g = &m.net[DG_G], *d = &m.net[DG_D];
+        const dg_shape out = g->layer[g->layers - 1].out, map = g->layer[0].out, in = d->layer[0].in,
+                       last = d->layer[d->layers - 1].in;
+        DG_CHECKF(dg_same_size(m.size, size) && g->layers == want[i].layers && d->layers == want[i].layers &&
+                      out.W == size.W && out.H == size.H && map.W == first.W && map.H == first.H && in.W == size.W &&
+                      in.H == size.H && last.W == first.W && last.H == first.H &&
+                      dg_same_size(g->layer[0].kernel, first) && dg_same_size(d->layer[d->layers - 1].kernel, first),
+                  "%s", want[i].name);
+    }
+    for (const char *const *name = (const char *const[]){"bilinear-48x64x3", "residual-64x40x1", "r3gan-16x24x3",
+                                                         "dcgan-64x40x1-spectral", "dcgan-24x16x3-10classes", NULL};
+         *name; name++)
+        DG_CHECKF(!dg_model_read(*name, &m) && !dg_recipe_for(&m, &recipe), "%s: %s", *name, dg_message());
+    static const char *const near[][2] = {{"48x50", "48"},      {"50x100", "48x96"}, {"12x64", "16x64"},
+                                          {"300x64", "256x64"}, {"64x97", "64x96"},  {"1x1000", "16x256"}};
+    for (size_t i = 0; i < sizeof near / sizeof *near; i++) {
+        DG_REFUSED(dg_model_read(temp_text("dcgan-%sx3", near[i][0]), &m), DG_USAGE, "the shorter side must be");
+        const char *use = strstr(dg_message(), "; use ");
+        DG_CHECKF(use && !strcmp(use + 6, near[i][1]), "%s: %s", near[i][0], dg_message());
+    }
+    for (const char *const *bad =
+             (const char *const[]){"dcgan-64x96x2", "dcgan-64x96x", "dcgan-64xx3", "dcgan-64x96x3x3", "dcgan-64x96x33",
+                                   "dcgan-x96x3", "dcgan-10000x64x3", NULL};
+         *bad; bad++)
+        DG_CHECKF(dg_model_read(*bad, &m) == DG_USAGE && strstr(dg_message(), *bad), "%s: %s", *bad, dg_message());
+    mistake("kernel = 4\nstride = 2", "kernel = 4x6\nstride = 2",
+            "kernel = 4x6: a kernel that is not square must cover");
+    mistake("kernel = 4", "kernel = 4x6", "16 x 24");
+    mistake("[D.3]\n", "[D.3]\nop = max_pool\nkernel = 4x8\n[D.4]\n", "kernel = 4x8: only a mean_pool");
 }
 
 static void test_too_much(void)
@@ -283,9 +333,9 @@ static void test_too_much(void)
     temp_put(temp_path("nul.cfg"), "[model]\0", 8);
     DG_REFUSED(dg_model_read(temp_path("nul.cfg"), &m), DG_USAGE, "NUL byte");
     temp_remove(temp_dir);
-    DG_CHECK(dg_model_stock(text, "any", 64, 3, 7, 5, 0) == DG_USAGE);
-    DG_CHECK(dg_model_stock(text, "any", 64, 3, 7, 16384, 3) == DG_USAGE);
-    DG_CHECK(dg_model_stock(text, "any", 64, 3, 7, 5, 16384) == DG_USAGE);
+    DG_CHECK(dg_model_stock(text, "any", dg_square(64), 3, 7, 5, 0) == DG_USAGE);
+    DG_CHECK(dg_model_stock(text, "any", dg_square(64), 3, 7, 16384, 3) == DG_USAGE);
+    DG_CHECK(dg_model_stock(text, "any", dg_square(64), 3, 7, 5, 16384) == DG_USAGE);
 }
 
 int main(void)
@@ -301,14 +351,14 @@ int main(void)
     static char text[DG_MODEL_TEXT_MAX];
     for (int size = 16; size <= 256; size *= 2)
         for (int channels = 1; channels <= 3; channels += 2) {
-            DG_CHECK(dg_model_stock(text, "any", size, channels, 7, 5, 3) == DG_OK);
+            DG_CHECK(dg_model_stock(text, "any", dg_square(size), channels, 7, 5, 3) == DG_OK);
             DG_WORKS(dg_model_parse(text, "any", &m));
-            DG_CHECK(m.size == size && m.channels == channels);
+            DG_CHECK(dg_same_size(m.size, dg_square(size)) && m.channels == channels);
             DG_CHECK(!strcmp(m.text, text));
         }
-    DG_REFUSED(dg_model_stock(text, "any", 100, 3, 7, 5, 3), DG_USAGE, "96");
-    DG_REFUSED(dg_model_stock(text, "any", 8, 3, 7, 5, 3), DG_USAGE, "16");
-    DG_CHECK(dg_model_stock(text, "any", 64, 3, 7, 0, 3) == DG_USAGE);
+    DG_REFUSED(dg_model_stock(text, "any", dg_square(100), 3, 7, 5, 3), DG_USAGE, "96");
+    DG_REFUSED(dg_model_stock(text, "any", dg_square(8), 3, 7, 5, 3), DG_USAGE, "16");
+    DG_CHECK(dg_model_stock(text, "any", dg_square(64), 3, 7, 0, 3) == DG_USAGE);
 
     DG_CHECK(parse_with("filters = 8\nkernel = 4\nstride = 1\npad = 0",
                         "filters = 8\nkernel = 6\nstride = 1\npad = 1") == DG_OK);
@@ -369,6 +419,7 @@ int main(void)
     DG_REFUSED(dg_model_read("no/such.cfg", &m), DG_USAGE, "No such file");
     DG_CHECK(dg_model_read("models", &m) == DG_USAGE);
     test_shapes();
+    rectangles();
     test_classifier();
     test_too_much();
     return dg_test_report();

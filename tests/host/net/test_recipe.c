@@ -138,10 +138,10 @@ static bool up(void)
     go.flip = false;
     const size_t each = SIZE * SIZE * 3;
     r = (dg_training){.o = &o, .config = config, .batches = 3, .dir = {.lock = -1}};
-    r.data =
-        (dg_dataset){.count = IMAGES, .train = IMAGES, .size = SIZE, .channels = 3, .pixels = malloc(IMAGES * each)};
+    r.data = (dg_dataset){
+        .count = IMAGES, .train = IMAGES, .size = dg_square(SIZE), .channels = 3, .pixels = malloc(IMAGES * each)};
     for (size_t i = 0; i < IMAGES * each; i++) r.data.pixels[i] = (uint8_t)(i % each * 5 % 251);
-    dg_err e = dg_model_stock(text, "toy", SIZE, 3, 4, 2, 2);
+    dg_err e = dg_model_stock(text, "toy", dg_square(SIZE), 3, 4, 2, 2);
     if (!e) e = dg_model_parse(text, "toy", &model);
     if (!e) e = dg_cpu_open(&(dg_cpu_options){.threads = 2, .real = DG_F64}, &r.backend);
     if (!e) e = dg_job_build(&r.job, &model, &go, r.backend);

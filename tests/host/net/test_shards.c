@@ -37,7 +37,7 @@ static bool build_model(const trial *t, dg_model *m)
 {
     static char text[DG_MODEL_TEXT_MAX], other[DG_MODEL_TEXT_MAX];
     if (t->classifier) return DG_WORKS(dg_model_parse(t->classifier, "few", m));
-    dg_err e = dg_model_stock(text, "tiny", SIZE, 3, 10, 5, 3);
+    dg_err e = dg_model_stock(text, "tiny", dg_square(SIZE), 3, 10, 5, 3);
     if (!e && t->norm != DG_NORM_BATCH) {
         e = dg_model_norm_d(text, "tiny", t->norm, other);
         snprintf(text, sizeof text, "%s", other);

@@ -166,7 +166,7 @@ static void make_grids(const dg_rundir *r, int n, int cells, int size)
     uint8_t *pixels = malloc(bytes);
     for (size_t i = 0; i < bytes; i++) pixels[i] = (uint8_t)(127.5 + 127 * dg_test_random(&state));
     dg_image im;
-    DG_CHECK(dg_sheet(pixels, cells * cells, size, 3, cells, cells, &im) == DG_OK);
+    DG_CHECK(dg_sheet(pixels, cells * cells, dg_square(size), 3, cells, cells, &im) == DG_OK);
     DG_CHECK(dg_png_write(dg_rundir_file(r, first, "epoch-0001.png"), &im, NULL, 0) == DG_OK);
     for (int i = 2; i <= n; i++) DG_CHECK(link(first, dg_rundir_file(r, path, "epoch-%04d.png", i)) == 0);
     dg_image_free(&im);
@@ -339,16 +339,16 @@ static void nearest_is_found(int size, int channels)
     const dg_directory at = dg_rundir_at(&d);
     const dg_images all = dg_images_of(pixels, IMAGES, image);
     dg_image im, is, want;
-    DG_CHECK(dg_sheet(cells, CELLS, size, channels, ROWS, COLUMNS, &im) == DG_OK);
+    DG_CHECK(dg_sheet(cells, CELLS, dg_square(size), channels, ROWS, COLUMNS, &im) == DG_OK);
     DG_CHECK(dg_png_write(dg_rundir_file(&d, path, "epoch-0012.png"), &im, NULL, 0) == DG_OK);
-    DG_WORKS(dg_nearest_write(&at, d.path, 12, &all, size, channels));
+    DG_WORKS(dg_nearest_write(&at, d.path, 12, &all, dg_square(size), channels));
     /* two rows of eight samples, with the nearest training images below each row */
     uint8_t *sheet = calloc(32, image);
     for (size_t c = 0; c < CELLS; c++) {
         memcpy(sheet + (c / 8 * 16 + c % 8) * image, cells + c * image, image);
         memcpy(sheet + (c / 8 * 16 + c % 8 + 8) * image, pixels + (c * 7 + 3) % IMAGES * image, image);
     }
-    DG_CHECK(dg_sheet(sheet, 32, size, channels, 4, 8, &want) == DG_OK);
+    DG_CHECK(dg_sheet(sheet, 32, dg_square(size), channels, 4, 8, &want) == DG_OK);
     size_t bytes = 0;
     char *file = temp_slurp(dg_rundir_file(&d, path, "nearest.png"), &bytes);
     DG_CHECK(file && dg_image_decode(file, bytes, &(dg_decode_options){0}, &is) == DG_OK);
@@ -358,14 +358,14 @@ static void nearest_is_found(int size, int channels)
     DG_CHECKF(!wrong, "%d x %d, %d channels: another sheet", size, size, channels);
     /* if the dataset has changed, nearest.png is not made */
     unlink(path);
-    DG_CHECK(dg_nearest_write(&at, d.path, 12, &all, size - 1, channels) == DG_OK);
+    DG_CHECK(dg_nearest_write(&at, d.path, 12, &all, dg_square(size - 1), channels) == DG_OK);
     DG_CHECK(!dg_rundir_has(&d, "nearest.png"));
     /* nor if an image of another size has the name of the grid */
     const int other[][2] = {{2, 2}, {2, size + 4}, {size + 4, 2}, {size + 4, size + 5}, {size + 5, size + 4}};
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
         const dg_image odd = {other[i][0], other[i][1], channels, pixels};
         DG_CHECK(dg_png_write(dg_rundir_file(&d, path, "epoch-0012.png"), &odd, NULL, 0) == DG_OK);
-        DG_WORKS(dg_nearest_write(&at, d.path, 12, &all, size, channels));
+        DG_WORKS(dg_nearest_write(&at, d.path, 12, &all, dg_square(size), channels));
         DG_CHECKF(!dg_rundir_has(&d, "nearest.png"), "%d x %d", odd.W, odd.H);
     }
     dg_image_free(&im);

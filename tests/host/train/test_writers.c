@@ -102,7 +102,8 @@ static void copies(void)
     char text[DG_MODEL_TEXT_MAX];
     const dg_job_options training = machine_training(4, 3, 4, 11);
     const dg_dataset d = {.count = 11, .train = 11};
-    if (!DG_WORKS(dg_model_stock(text, "tiny", 16, 3, 6, 5, 3)) || !DG_WORKS(dg_model_parse(text, "tiny", &m.m)) ||
+    if (!DG_WORKS(dg_model_stock(text, "tiny", dg_square(16), 3, 6, 5, 3)) ||
+        !DG_WORKS(dg_model_parse(text, "tiny", &m.m)) ||
         !machine_begin(&m, &(dg_cpu_options){.threads = 1, .real = DG_F32}, &training, NULL, 1))
         return;
     o.batch = 4;

@@ -25,7 +25,7 @@ static void most_confident(void)
     long is[2] = {MISTAKES, 0}, right[2] = {0};
     unsigned long long state = 5;
     for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (uint8_t)(127.5 + 127 * dg_test_random(&state));
-    const dg_dataset d = {.size = SIDE, .channels = 3, .pixels = pixels, .label = label, .class_name = name};
+    const dg_dataset d = {.size = dg_square(SIDE), .channels = 3, .pixels = pixels, .label = label, .class_name = name};
     for (int falling = 0; falling < 2; falling++) {
         int said[MISTAKES];
         double share[MISTAKES];

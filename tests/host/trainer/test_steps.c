@@ -36,7 +36,7 @@ static void check_trainer(bool schedule, bool drop_last, int each, int more)
     dg_backend *b;
     dg_trainer t = {.lr = 1e-3};
     machine_pixels(pixels, sizeof pixels);
-    dg_err e = dg_model_stock(text, "tiny", 16, 3, 10, 5, 3);
+    dg_err e = dg_model_stock(text, "tiny", dg_square(16), 3, 10, 5, 3);
     if (!e) e = dg_model_parse(text, "tiny", &m);
     if (!e) e = dg_cpu_open(&(dg_cpu_options){.real = DG_F32, .threads = 1}, &b);
     if (!DG_WORKS(e)) return;

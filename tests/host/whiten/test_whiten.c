@@ -118,7 +118,7 @@ static void covariance(const uint8_t *pixels, double *mean, double *out)
 static dg_whitening *fitted(const uint8_t *pixels, double epsilon, dg_type real, int threads)
 {
     const dg_whitening_options o = {
-        .size = SIZE, .channels = CHANNELS, .epsilon = epsilon, .real = real, .threads = threads};
+        .size = dg_square(SIZE), .channels = CHANNELS, .epsilon = epsilon, .real = real, .threads = threads};
     dg_whitening *w = NULL;
     DG_WORKS(dg_whitening_fit(&o, pixels, IMAGES, &w));
     return w;
@@ -186,7 +186,7 @@ static void check_images(const uint8_t *pixels, dg_type real)
 static void check_files(const uint8_t *pixels)
 {
     enum { PLANE = SIZE * SIZE };
-    dg_whitening *w = fitted(pixels, 0.01, DG_F32, 2), *back = dg_whitening_new(SIZE, CHANNELS);
+    dg_whitening *w = fitted(pixels, 0.01, DG_F32, 2), *back = dg_whitening_new(dg_square(SIZE), CHANNELS);
     static float weight[VALUES * VALUES], bias[VALUES];
     if (!DG_CHECK(w && back)) return;
     dg_whitening_to_file(w, DG_F32, weight, bias);
@@ -205,7 +205,7 @@ static void check_files(const uint8_t *pixels)
 static void check_stop(const uint8_t *pixels)
 {
     volatile sig_atomic_t stop = 1;
-    const dg_whitening_options o = {.size = SIZE, .channels = CHANNELS, .epsilon = 0.01, .stop = &stop};
+    const dg_whitening_options o = {.size = dg_square(SIZE), .channels = CHANNELS, .epsilon = 0.01, .stop = &stop};
     dg_whitening *w;
     DG_CHECK(dg_whitening_fit(&o, pixels, IMAGES, &w) == DG_FAILED && !w);
     DG_CHECK(strstr(dg_message(), "stopped") != NULL);

@@ -210,7 +210,7 @@ int main()
     } stock[] = {{16, 3, 64}, {32, 1, 16}, {32, 3, 24}};
     for (const auto &s : stock) {
         static char text[DG_MODEL_TEXT_MAX];
-        dg_err e = dg_model_stock(text, "stock", s.size, s.channels, 20, s.wide, s.wide);
+        dg_err e = dg_model_stock(text, "stock", dg_square(s.size), s.channels, 20, s.wide, s.wide);
         if (!e) e = dg_model_parse(text, "stock", &model);
         if (DG_CHECKF(!e, "%s", dg_message())) every_precision(&model);
     }

@@ -77,7 +77,7 @@ static void file_is_not_for_fp64()
 int main()
 {
     static char text[DG_MODEL_TEXT_MAX];
-    if (dg_model_stock(text, "tiny", 16, 3, 12, 8, 8) || dg_model_parse(text, "tiny", &model)) return 1;
+    if (dg_model_stock(text, "tiny", dg_square(16), 3, 12, 8, 8) || dg_model_parse(text, "tiny", &model)) return 1;
     temp_make("choice");
     planner_agrees(DG_F32, 90, 227 << 10);
     planner_agrees(DG_F32, 75, 64 << 10);

@@ -25,7 +25,7 @@ static dg_err fit(dg_backend *b, int batch, double most, bool use)
     if (e) return e;
     /* allocates the dataset (or two windows of it) and its permutation too */
     void *data = nullptr, *perm = nullptr;
-    const size_t image = (size_t)model.size * (size_t)model.size * (size_t)model.channels;
+    const size_t image = dg_size_values(model.size, model.channels);
     if (use)
         DG_CHECKF(!b->alloc(b, (size_t)(job.o.window ? 2 * job.o.window : job.o.rows) * image, &data) &&
                       !b->alloc(b, (size_t)job.o.rows * 4, &perm) &&
@@ -107,7 +107,7 @@ static double takes_what_is_planned(double most)
     sim::device.memory = (size_t)512 << 20;
     if (!DG_CHECKF(!dg_cuda_open(&device, &b), "%s", dg_message())) return 0;
     data.count = data.train = 100;
-    data.size = 16;
+    data.size = dg_square(16);
     data.channels = 3;
     data.pixels = pixels;
     o.grid_rows = o.grid_cols = 2;
@@ -164,7 +164,7 @@ static void train_command(const char *model_text)
 int main()
 {
     static char text[DG_MODEL_TEXT_MAX];
-    if (dg_model_stock(text, "tiny", 16, 3, 12, 8, 8) || dg_model_parse(text, "tiny", &model)) return 1;
+    if (dg_model_stock(text, "tiny", dg_square(16), 3, 12, 8, 8) || dg_model_parse(text, "tiny", &model)) return 1;
     one_size((size_t)64 << 20, 0);
     one_size((size_t)90 << 20, 0);
     one_size((size_t)512 << 20, 40);

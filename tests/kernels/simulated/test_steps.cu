@@ -188,7 +188,7 @@ static void how_many()
 int main()
 {
     static char text[DG_MODEL_TEXT_MAX];
-    if (dg_model_stock(text, "tiny", 16, 3, 12, 4, 4) || dg_model_parse(text, "tiny", &model)) return 1;
+    if (dg_model_stock(text, "tiny", dg_square(16), 3, 12, 4, 4) || dg_model_parse(text, "tiny", &model)) return 1;
     sim::watch = [](const sim::launch_view &) {
         launches++;
         return true;

@@ -290,7 +290,7 @@ static void the_command(const char *model_text)
 int main()
 {
     static char text[DG_MODEL_TEXT_MAX];
-    if (dg_model_stock(text, "tiny", 16, 3, 12, 8, 8) || dg_model_parse(text, "tiny", &model)) return 1;
+    if (dg_model_stock(text, "tiny", dg_square(16), 3, 12, 8, 8) || dg_model_parse(text, "tiny", &model)) return 1;
     temp_make("tuner");
 #ifdef __SANITIZE_ADDRESS__
     const bool once = false;

@@ -58,6 +58,7 @@ static int steps_of(dg_op_kind kind, const dg_conv_args *a)
 static const char *check_shape(dg_op_kind kind, const dg_conv_args *a)
 {
     const int sum = kind == DG_OP_conv_dw ? DG_MMA_CHUNK : summed(kind, a);
+    if (a->pixels) return no("variant mma_odd is not used for a kernel that covers all of x");
     if (!(a->K == 3 && a->S == 1 && a->P == 1) && !(a->K == 1 && a->P == 0))
         return no("variant mma_odd requires K=3 S=1 or 2 P=1, or K=1 P=0");
     if (sum % DG_MMA_CHUNK) return no("variant mma_odd sums over a multiple of %d channels, not %d", DG_MMA_CHUNK, sum);
