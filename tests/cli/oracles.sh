@@ -5,6 +5,8 @@
 # penalties by double backward: --steps 20 --loss rpgan --r1 10 --r2 5, from --synthesize DIR --count 20 --size 16.
 # gan-classes has --r1 10 --r2 5 as well; gan-classes-fade --r1 2 --r2 3 --class-fade 100 and the loss bce.
 # sgd-plain, without momentum: --steps 20. tests/oracles/model.py prints X.cfg.
+# Images that are not square, in grey: gan-48x64 with --batch 2 --count 3 --steps 20, gan-64x40 also with --loss rpgan
+# --r1 10 --r2 5, from --synthesize DIR --count 7 --size 64; pool-20x12 with --batch 6 --count 16 --steps 50.
 # tests/golden was recorded at commit 09c177fd by
 #     tools/pytorch/make_oracle.py --size 16 --ngf 4 --ndf 4 --latent 8 --batch 6 --count 20 --small
 # from images of --synthesize DIR --count 20 --size 16. A file name has the value of --loss.

@@ -69,11 +69,11 @@ def torch_step(torch, o, text, words, gamma):
     bench_pytorch.set_up(torch, o, words)
     sections = torch_model.parse(text)
     model = sections['model']
-    size, channels, latent = int(model['size']), int(model.get('channels', 3)), int(model.get('latent', 100))
+    size, channels, latent = torch_model.size_of(model['size']), int(model.get('channels', 3)), int(model.get('latent', 100))
     layout = torch.channels_last if 'channels_last' in words else torch.contiguous_format
     G, D = (torch_model.Network(sections, net, shape).to(device, memory_format=layout)
-            for net, shape in (('G', (latent, 1, 1)), ('D', (channels, size, size))))
-    real = (torch.rand(o.batch, channels, size, size) * 2 - 1).to(device).contiguous(memory_format=layout)
+            for net, shape in (('G', (latent, 1, 1)), ('D', (channels, *size))))
+    real = (torch.rand(o.batch, channels, *size) * 2 - 1).to(device).contiguous(memory_format=layout)
     extra = {'fused': True, **({'capturable': True} if 'graph' in words else {})}
     adam_g, adam_d = (torch.optim.Adam(net.parameters(), 2e-4, (0.0, 0.999), **extra) for net in (G, D))
     params_d = list(D.parameters())

@@ -126,7 +126,7 @@ def make_classifier_step(torch, o, words):
         net = torch_model.Classifier(file.read())
     layout = torch.channels_last if 'channels_last' in words else torch.contiguous_format
     net = net.to(device, memory_format=layout)
-    images = torch.rand(o.batch, net.channels, net.size, net.size).to(device).contiguous(memory_format=layout)
+    images = torch.rand(o.batch, net.channels, *net.size).to(device).contiguous(memory_format=layout)
     classes = torch.randint(net.classes, (o.batch,), device=device)
     optimizer = torch_model.optimizer(net)
     for group in optimizer.param_groups if 'graph' in words else []:

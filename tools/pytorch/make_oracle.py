@@ -84,13 +84,14 @@ def networks(text, o):
     """G and D of a model file; sets the sizes in o."""
     sections = torch_model.parse(text)
     model = sections['model']
-    o.size, o.channels, o.latent, o.classes = (int(model.get(k, v)) for k, v in
-                                               (('size', 0), ('channels', 3), ('latent', 100), ('classes', 0)))
+    o.size = torch_model.size_of(model['size'])
+    o.channels, o.latent, o.classes = (int(model.get(k, v)) for k, v in
+                                       (('channels', 3), ('latent', 100), ('classes', 0)))
     if o.classes:  # one logit per class, and the logit of D without classes
         last = max((name for name in sections if name.startswith('D.')), key=lambda name: int(name[2:]))
         sections[last]['filters'] = str(o.classes + 1)
     G = torch_model.Network(sections, 'G', (o.latent + o.classes, 1, 1))
-    D = torch_model.Network(sections, 'D', (o.channels, o.size, o.size))
+    D = torch_model.Network(sections, 'D', (o.channels, *o.size))
     for l in (l for net in (G, D) for l in net.layers if hasattr(l.get('module'), 'weight')):
         m, act = l['module'], l.get('act', 'none')
         weight = getattr(m, 'weight_orig', m.weight)  # weight_orig: of spectral norm
@@ -114,10 +115,10 @@ def gradients(net, prefix):
 
 def load_images(o):
     names = sorted(n for n in os.listdir(o.images) if n.lower().endswith(('.png', '.jpg', '.jpeg')))[:o.count]
-    out = np.empty((len(names), o.channels, o.size, o.size), np.uint8)
+    out = np.empty((len(names), o.channels, *o.size), np.uint8)
     for i, name in enumerate(names):
         image = Image.open(os.path.join(o.images, name)).convert('L' if o.channels == 1 else 'RGB')
-        a = np.asarray(image.resize((o.size, o.size), Image.BILINEAR))
+        a = np.asarray(image.resize(o.size[::-1], Image.BILINEAR))
         out[i] = a[None] if o.channels == 1 else a.transpose(2, 0, 1)
     return out
 
@@ -336,10 +337,10 @@ def load_classes(o, net):
     names = [os.path.join(c, f[i]) for i in range(max(map(len, files), default=0)) for c, f in zip(classes, files)
              if i < len(f)][:o.count] or sorted(os.listdir(o.images))[:o.count]
     labels = np.array([classes.index(n.split('/')[0]) if classes else i % net.classes for i, n in enumerate(names)])
-    images = np.empty((len(names), net.channels, net.size, net.size), np.uint8)
+    images = np.empty((len(names), net.channels, *net.size), np.uint8)
     for i, name in enumerate(names):
         image = Image.open(os.path.join(o.images, name)).convert('L' if net.channels == 1 else 'RGB')
-        a = np.asarray(image.resize((net.size, net.size), Image.BILINEAR))
+        a = np.asarray(image.resize(net.size[::-1], Image.BILINEAR))
         images[i] = a[None] if net.channels == 1 else a.transpose(2, 0, 1)
     return images, labels.astype(np.int64)
 

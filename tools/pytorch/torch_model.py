@@ -30,6 +30,18 @@ def parse(text):
     return sections
 
 
+def size_of(text):
+    """(height, width) of a value such as 64 or 64x96, which is WIDTHxHEIGHT."""
+    sides = [int(side) for side in str(text).split('x')]
+    return sides[-1], sides[0]
+
+
+def windows(l, kernel):
+    """Kernel (height, width), stride and pad of a layer."""
+    k = size_of(l.get('kernel', kernel))
+    return k, int(l.get('stride', 1)), int(l.get('pad', (k[0] - 1) // 2 if k[0] == k[1] else 0))
+
+
 def layers(sections, net):
     """The layers of network net (a letter), unrolled: dictionaries with `in` and `add` as indices, -1 the network's
     input, None nothing."""
@@ -123,28 +135,26 @@ class Network(nn.Module):
         filters = int(l.get('filters', 0))
         bias = l.get('bias', 'yes' if op == 'dense' and not norm else 'no') == 'yes'
         if op == 'conv':
-            k = int(l['kernel'])
-            s, p = int(l.get('stride', 1)), int(l.get('pad', (k - 1) // 2))
+            k, s, p = windows(l, 0)
             l['module'] = self.put(at, nn.Conv2d(c, filters, k, s, p, groups=int(l.get('groups', 1)), bias=bias))
-            h, w, c, flat, at = (h + 2 * p - k) // s + 1, (w + 2 * p - k) // s + 1, filters, False, at + 1
+            h, w, c, flat, at = (h + 2 * p - k[0]) // s + 1, (w + 2 * p - k[1]) // s + 1, filters, False, at + 1
         elif op == 'dense':
             at += not flat
             l['module'] = self.put(at, nn.Linear(c * h * w, filters, bias=bias))
             h, w, c, flat, at = 1, 1, filters, True, at + 1
         elif op == 'conv_transpose':
-            k = int(l['kernel'])
-            s, p = int(l.get('stride', 1)), int(l.get('pad', (k - 1) // 2))
+            k, s, p = windows(l, 0)
             l['module'] = self.put(at, nn.ConvTranspose2d(c, filters, k, s, p, bias=bias))
-            h, w, c, flat, at = (h - 1) * s + k - 2 * p, (w - 1) * s + k - 2 * p, filters, False, at + 1
+            h, w, c, flat, at = (h - 1) * s + k[0] - 2 * p, (w - 1) * s + k[1] - 2 * p, filters, False, at + 1
         elif op == 'resample':
             up = l['scale'] == '2'
             l['module'] = self.put(at, Resample(up, c))
             h, w, at = (2 * h, 2 * w, at + 1) if up else (h // 2, w // 2, at + 1)
         elif op in ('max_pool', 'mean_pool'):
-            k = int(l.get('kernel', h))
-            s, p = int(l.get('stride', k)), int(l.get('pad', 0))
+            k = size_of(l.get('kernel', f'{w}x{h}'))
+            s, p = int(l.get('stride', max(k))), int(l.get('pad', 0))
             l['module'] = nn.MaxPool2d(k, s, p) if op == 'max_pool' else nn.AvgPool2d(k, s, p)
-            h, w, at = (h + 2 * p - k) // s + 1, (w + 2 * p - k) // s + 1, at + 1
+            h, w, at = (h + 2 * p - k[0]) // s + 1, (w + 2 * p - k[1]) // s + 1, at + 1
             if bias:
                 l['after'] = nn.Parameter(torch.zeros(c))
                 holder = self.put(at, nn.Module())
@@ -192,8 +202,8 @@ class Classifier(Network):
     def __init__(self, text):
         sections = parse(text)
         model = sections['model']
-        size, channels = int(model['size']), int(model.get('channels', 3))
-        super().__init__(sections, 'C', (channels, size, size))
+        size, channels = size_of(model['size']), int(model.get('channels', 3))
+        super().__init__(sections, 'C', (channels, *size))
         self.size, self.channels, self.classes = size, channels, self.width
         self.input, self.epsilon = model.get('input', 'signed'), float(model.get('epsilon', 0.001))
         self.train_options = sections.get('train', {})

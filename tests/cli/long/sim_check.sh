@@ -45,6 +45,16 @@ done
 # 129 classes, which G embeds
 sim uneven 0 check dcgan-16x3-129classes --batch 2 --device cuda
 prints 'G.embed.dense.fwd' 'launches agree'
+# images that are not square: first and last layers whose kernels cover maps that are not square
+for precision in fp32 bf16; do
+    sim 'random lazy uneven' 0 check dcgan-16x24x3 --batch 3 --device cuda --precision $precision
+    prints 'G.1.conv_transpose.fwd' '105 ops agree' 'fused launches agree'
+done
+sim uneven 0 check bilinear-24x16x3 --batch 2 --device cuda
+prints 'ops agree' 'fused launches agree'
+"$root/tests/oracles/model.py" pool-20x12 > "$dir/pool.cfg"
+sim lazy 0 check "$dir/pool.cfg" --batch 5 --device cuda
+prints 'C.2.mean_pool.fwd' 'ops agree'
 # a short last batch with penalties and fused launches; -q prints three lines
 "$program" data --synthesize "$dir/small" --count 7 --size 16 > "$dir/.out"
 sim lazy 0 check "$dir/own.cfg" --data "$dir/small" --batch 4 --device cuda
