@@ -12,6 +12,7 @@
 #include "core/base/file_io.h"
 #include "core/base/plural.h"
 #include "host/files/replace.h"
+#include "host/data/dirs.h"
 #include "host/options/option_table.h"
 #include "host/cli/commands.h"
 
@@ -96,8 +97,12 @@ static bool is_input(const char *path, const struct stat *s, dg_made kind)
     const bool sample = kind == DG_MADE_SAMPLE;
     const bool folders = o->command == DG_CMD_DATA || o->command == DG_CMD_EVAL || o->command == DG_CMD_CLASSIFY ||
                          o->command == DG_CMD_FIND;
-    const char *const given[] = {o->data,   o->test,       o->config, o->init,     o->resume_from,
-                                 o->tuning, o->classifier, o->read_z, o->held_out, o->inception};
+    const char *const given[] = {o->test,       o->config, o->init,     o->resume_from, o->tuning,
+                                 o->classifier, o->read_z, o->held_out, o->inception};
+    dg_dirs dirs = {0};
+    if (o->data) dg_dirs_split(o->data, &dirs);
+    for (int i = 0; i < dirs.n; i++)
+        if (reads(dirs.dir[i], path, s, sample)) return true;
     for (size_t i = 0; i < sizeof given / sizeof *given; i++)
         if (reads(given[i], path, s, sample)) return true;
     for (int i = 0; i < o->operands; i++) {

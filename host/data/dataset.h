@@ -8,7 +8,7 @@
 #include "host/image/image.h"
 
 typedef struct {
-    const char *dir;
+    const char *dir; /* folder, zip file, or several of them (host/data/dirs.h) */
     dg_size size;
     int channels;
     dg_fit fit;

@@ -59,6 +59,11 @@ dg_err dg_file_whole(const dg_folder *folder, const char *name, dg_lost *lost, s
 
 dg_err dg_is_there(const dg_folder *folder, const char *name, bool *there);
 
+/* Read the folders of o->dir, which may be several (host/data/dirs.h), like dg_source_read. */
+dg_err dg_dirs_read(const dg_dataset_options *o, dg_dataset *out);
+/* Append the images and skipped files of t to d, in memory. Their names get the path o->dir. */
+dg_err dg_dataset_join(const dg_dataset_options *o, dg_dataset *d, dg_dataset *t);
+int dg_dataset_class_named(const dg_dataset *d, const char *name); /* index of the class, or -1 */
 /* Read training images, test images and labels. If out->fingerprint stays 0, the caller must compute it. */
 dg_err dg_source_read(const dg_dataset_options *o, dg_dataset *out);
 dg_err dg_folder_read(const dg_dataset_options *o, const dg_folder *folder, dg_dataset *out);

@@ -51,7 +51,7 @@ dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out)
     dg_dataset_options all = *o;
     /* images of two folders are joined in memory */
     if (o->labelled && o->test && dg_test_share(o->test) < 0) all.may_stay = false;
-    if (!e) e = dg_source_read(&all, out);
+    if (!e) e = dg_dirs_read(&all, out);
     if (!e && o->any_part && !out->train) out->train = out->count;
     if (!e && !out->train && (out->count || out->aside))
         e = dg_fail(DG_DATA, DG_MSG("no-training-part", "%s: has test images but no training images"), o->dir);

@@ -1,5 +1,6 @@
 /* Defines limits and error messages for unusable images. */
 #include "host/data/dataset_internal.h"
+#include "host/data/dirs.h"
 #include "core/base/plural.h"
 #include "core/base/shell.h"
 
@@ -96,9 +97,12 @@ dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d)
     int bad = 0, first = -1;
     for (int i = 0; i < d->skips; i++)
         if (d->skip[i].bad && bad++ == 0) first = i;
+    dg_dirs dirs; /* the names of files of several folders begin with the folder */
+    dg_dirs_split(o->dir, &dirs);
     if (o->strict && first >= 0)
-        return dg_fail(DG_DATA, DG_MSG("strict-image", "%s/%s: %s (with {strict}, an unusable image is an error)"),
-                       o->dir, dg_printable(name, sizeof name, d->skip[first].name), d->skip[first].reason);
+        return dg_fail(DG_DATA, DG_MSG("strict-image", "%s%s%s: %s (with {strict}, an unusable image is an error)"),
+                       dirs.n > 1 ? "" : o->dir, dirs.n > 1 ? "" : "/",
+                       dg_printable(name, sizeof name, d->skip[first].name), d->skip[first].reason);
     dg_skip_summary(d, bad > 0, 4, reasons, sizeof reasons);
     char dir[DG_SHELL_ROOM], list[DG_MESSAGE_BYTES];
     if (dg_dataset_listed(o, d)) snprintf(list, sizeof list, "%s", o->skipped);

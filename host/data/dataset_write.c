@@ -1,5 +1,6 @@
 /* Writes the images of a dataset as PNG files. */
 #include "core/base/team.h"
+#include "host/data/dirs.h"
 #include "host/data/dataset_internal.h"
 #include "host/files/made.h"
 #include "host/files/replace.h"
@@ -170,7 +171,10 @@ dg_err dg_dataset_write(const dg_dataset *d, const char *from, const char *to, i
                         void (*progress)(void *context, long done, long total), void *context)
 {
     job w = {.d = d, .to = to, .progress = progress, .context = context};
-    dg_err e = check_place(from, to);
+    dg_dirs dirs;
+    dg_err e = DG_OK;
+    dg_dirs_split(from, &dirs);
+    for (int i = 0; i < dirs.n && !e; i++) e = check_place(dirs.dir[i], to);
     if (!e && d->classes) e = dg_class_folders((const char *const *)d->class_name, d->classes, to, &w.folder);
     snprintf(w.source, sizeof w.source, "converted by dcgan, dataset %016" PRIx64,
              dg_hash_labels(dg_dataset_fingerprint(d, threads), d));

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 typedef struct {
     char **name;
@@ -154,8 +155,18 @@ const char *const dg_test_names[] = {"test", "valid", "val", "validation", "dev"
 static bool is_held_out(const char *name)
 {
     const char *const *t = dg_test_names;
-    while (*t && strcmp(*t, name)) t++;
+    while (*t && strcasecmp(*t, name)) t++;
     return *t != NULL;
+}
+
+/* Returns the folder of this name in any letter case, or NULL. A folder with exactly this name has priority. */
+static const char *named(const folders *f, const char *name)
+{
+    const int exact = find(f, name);
+    if (exact >= 0) return f->name[exact];
+    for (int i = 0; i < f->n; i++)
+        if (!strcasecmp(f->name[i], name)) return f->name[i];
+    return NULL;
 }
 
 static void range_of(const dg_dataset *d, const char *top, int *from, int *to)
@@ -167,8 +178,12 @@ static void range_of(const dg_dataset *d, const char *top, int *from, int *to)
     while (*to < d->count && !strncmp(d->name[*to], top, bytes) && d->name[*to][bytes] == '/') ++*to;
 }
 
+typedef struct {
+    const char *train, *test;
+} part_names;
+
 static dg_err order_parts(const dg_dataset_options *o, dg_dataset *d, const int train[2], const int test[2],
-                          const char *name)
+                          const part_names *name)
 {
     int32_t *order = malloc(sizeof *order * (size_t)d->count);
     if (!order) return no_memory();
@@ -178,33 +193,33 @@ static dg_err order_parts(const dg_dataset_options *o, dg_dataset *d, const int 
     for (int i = test[0]; i < test[1]; i++) order[n++] = i;
     if (n < d->count)
         dg_warn(DG_MSG("parts-left-out",
-                       "%d image%s of %s left out: not in train/ or %s/; move them into train/ to train on them"),
-                d->count - n, dg_s(d->count - n), o->dir, name);
+                       "%d image%s of %s left out: not in %s/ or %s/; move them into %s/ to train on them"),
+                d->count - n, dg_s(d->count - n), o->dir, name->train, name->test, name->train);
     dg_err e = dg_dataset_arrange(d, order, trained + tested, trained);
     free(order);
     return e;
 }
 
-static dg_err check_test_classes(const dg_dataset_options *o, const dg_dataset *d, const int test[2])
+static dg_err check_test_classes(const dg_dataset_options *o, const dg_dataset *d, const int test[2], const char *train)
 {
     for (int i = test[0]; i < test[1] && o->labelled && !o->any_part; i++) {
         if (d->label[i] >= 0) continue;
         char name[1024];
         return dg_fail(DG_DATA,
-                       DG_MSG("class-not-trained", "%s/%s: no training images for this class (none in %s/train); add "
+                       DG_MSG("class-not-trained", "%s/%s: no training images for this class (none in %s/%s); add "
                                                    "training images, or remove the class from the test images"),
-                       o->dir, dg_printable(name, sizeof name, d->name[i]), o->dir);
+                       o->dir, dg_printable(name, sizeof name, d->name[i]), o->dir, train);
     }
     return DG_OK;
 }
 
-static dg_err by_part(const dg_dataset_options *o, dg_dataset *d, const char *const *given, const char *name)
+static dg_err by_part(const dg_dataset_options *o, dg_dataset *d, const char *const *given, const part_names *name)
 {
-    const size_t below_train = sizeof "train/" - 1, below_test = strlen(name) + 1;
+    const size_t below_train = strlen(name->train) + 1, below_test = strlen(name->test) + 1;
     int train[2], test[2], plain, plain_test;
     folders f, g;
-    range_of(d, "train", train, train + 1);
-    range_of(d, name, test, test + 1);
+    range_of(d, name->train, train, train + 1);
+    range_of(d, name->test, test, test + 1);
     dg_err e = collect(d, given, train[0], train[1], below_train, &f, &plain);
     if (e) return e;
     e = collect(d, given, test[0], test[1], below_test, &g, &plain_test);
@@ -216,7 +231,7 @@ static dg_err by_part(const dg_dataset_options *o, dg_dataset *d, const char *co
         for (int i = 0; !e && i < d->count; i++) d->label[i] = -1;
         if (!e) give_labels(d, given, train[0], train[1], below_train, &f);
         if (!e) give_labels(d, given, test[0], test[1], below_test, &f);
-        if (!e) e = check_test_classes(o, d, test);
+        if (!e) e = check_test_classes(o, d, test, name->train);
         if (!e) take_classes(d, &f);
         if (!e) e = order_parts(o, d, train, test, name);
     }
@@ -231,16 +246,18 @@ static dg_err label(const dg_dataset_options *o, dg_dataset *d, const char *cons
     dg_err e = collect(d, NULL, 0, d->count, 0, &top, &plain);
     if (e) return e;
     const char *other = NULL, *const *test = dg_test_names;
-    while (*test && find(&top, *test) < 0) test++;
-    const bool parts = find(&top, "train") >= 0 && *test;
+    while (*test && !named(&top, *test)) test++;
+    const part_names part = {named(&top, "train"), *test ? named(&top, *test) : NULL};
+    const bool parts = part.train && part.test;
     for (int i = 0; i < top.n; i++)
-        if (strcmp(top.name[i], "train") && !is_held_out(top.name[i])) other = top.name[i];
-    if (given) e = parts && plain < 0 && !other ? by_part(o, d, given, *test) : by_class(d, given);
+        if ((!part.train || strcmp(top.name[i], part.train)) && !is_held_out(top.name[i])) other = top.name[i];
+    if (given) e = parts && plain < 0 && !other ? by_part(o, d, given, &part) : by_class(d, given);
     else if (top.n && plain >= 0)
         e = dg_dataset_unclassify(d, "%.500s is not in a folder, but other images are", d->name[plain]);
     else if (parts && other)
-        e = dg_dataset_unclassify(d, "%.500s/ is next to train/ and %s/, but belongs to neither", other, *test);
-    else if (top.n) e = parts ? by_part(o, d, NULL, *test) : by_class(d, NULL);
+        e = dg_dataset_unclassify(d, "%.500s/ is next to %s/ and %s/, but belongs to neither", other, part.train,
+                                  part.test);
+    else if (top.n) e = parts ? by_part(o, d, NULL, &part) : by_class(d, NULL);
     folders_free(&top);
     return e;
 }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -151,7 +152,12 @@ static bool has_folder(const dg_folder *folder, const char *name)
 {
     struct stat s;
     if (folder->zip) return dg_zip_has_folder(folder->zip, name);
-    return !fstatat(folder->fd, name, &s, 0) && S_ISDIR(s.st_mode);
+    DIR *d = dg_list_directory(folder->fd);
+    bool found = false;
+    for (const struct dirent *entry; d && !found && (entry = readdir(d));)
+        found = !strcasecmp(entry->d_name, name) && !fstatat(folder->fd, entry->d_name, &s, 0) && S_ISDIR(s.st_mode);
+    if (d) closedir(d);
+    return found;
 }
 
 static bool has_parts(const dg_folder *folder)

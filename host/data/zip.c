@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zip.h>
@@ -316,7 +317,7 @@ bool dg_zip_has_folder(const dg_zip *z, const char *name)
     const size_t bytes = strlen(name);
     bool found = false;
     for (long i = 0; i < z->files && !found; i++)
-        found = !strncmp(z->file[i].name, name, bytes) && z->file[i].name[bytes] == '/';
+        found = !strncasecmp(z->file[i].name, name, bytes) && z->file[i].name[bytes] == '/';
     return found;
 }
 

@@ -29,6 +29,7 @@ void dg_zip_close(dg_zip *z);
 
 const dg_zip_file *dg_zip_files(const dg_zip *z, long *n);
 const dg_zip_file *dg_zip_find(const dg_zip *z, const char *name);
+/* The letter case of `name` is ignored. */
 bool dg_zip_has_folder(const dg_zip *z, const char *name);
 
 /* Read the first n bytes of `file` into `to`. Thread-safe. If n is the size of `file`, also check the checksum.

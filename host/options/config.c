@@ -6,6 +6,8 @@
  * there. Values with characters that inih would change are written in quotes. */
 #include "host/options/option_table.h"
 
+#include "host/data/dirs.h"
+
 #include <ctype.h>
 #include <ini.h>
 #include <stdlib.h>
@@ -230,7 +232,8 @@ static void absolute(const dg_option *t, char *value, size_t size)
     if (!*value || !is_path || (!strcmp(t->name, "test") && dg_test_share(value) >= 0)) return;
     if (is_model && (stat(value, &st) ? errno == ENOENT : !S_ISREG(st.st_mode))) return; /* built-in model */
     char real[PATH_MAX], here[DG_CONFIG_VALUE], joined[2 * DG_CONFIG_VALUE];
-    if (realpath(value, real)) snprintf(value, size, "%s", real);
+    if (!strcmp(t->name, "data")) dg_dirs_absolute(value, size);
+    else if (realpath(value, real)) snprintf(value, size, "%s", real);
     else if (*value != '/' && getcwd(here, sizeof here)) {
         snprintf(joined, sizeof joined, "%s/%s", here, value);
         if (strlen(joined) < size) memcpy(value, joined, strlen(joined) + 1);

@@ -85,6 +85,10 @@ void dg_path_trim(char *path, bool folder);
 /* Returns `code` if an input path does not exist and looks mistyped or wrongly quoted. For output paths, only an
  * unexpanded ~ and URLs are errors. The message begins with `where` and suggests a path. */
 dg_err dg_path_check(dg_err code, const char *path, const char *where, bool input);
+/* The same for each folder of a value of the option data. */
+dg_err dg_path_check_dirs(const char *value);
+/* Add a folder to the option data, which is given several times. */
+dg_err dg_option_add_dir(dg_options *o, const dg_option *t, const char *dir, const char *where);
 
 /* Fail if an option was given earlier with another value. `before` is the earlier value, or NULL. */
 dg_err dg_options_twice(const dg_option *t, const char *value, const char *before);

@@ -1,7 +1,10 @@
 /* Detects options that are given twice, and unknown environment variables DCGAN_... */
 #include "host/options/option_table.h"
 
+#include "host/data/dirs.h"
+
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -11,6 +14,15 @@ dg_err dg_options_twice(const dg_option *t, const char *value, const char *befor
     if (!value || !before || dg_same_place(value, before)) return DG_OK;
     return dg_fail(DG_USAGE, DG_MSG("given-twice", "--%s %s: given twice, first as --%s %s; leave one of them out"),
                    t->name, value, t->name, before);
+}
+
+dg_err dg_option_add_dir(dg_options *o, const dg_option *t, const char *dir, const char *where)
+{
+    dg_err e;
+    char *all = dg_dirs_add(o->data, dir, &e);
+    if (!e) e = dg_option_give(o, t, all, where);
+    free(all);
+    return e ? dg_context(e, "--%s", t->name) : DG_OK;
 }
 
 char *dg_option_variable(const char *name, char out[64])

@@ -2,6 +2,7 @@
 #include "host/options/option_table.h"
 #include "core/base/file_io.h"
 #include "core/base/shell.h"
+#include "host/data/dirs.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -173,4 +174,17 @@ dg_err dg_path_check(dg_err code, const char *path, const char *where, bool inpu
     if (!*meant) return DG_OK;
     return dg_fail(code, DG_MSG("path-near", "%s: no such file or folder; did you mean %s?"), where,
                    dg_shell_path(quoted, sizeof quoted, meant));
+}
+
+dg_err dg_path_check_dirs(const char *value)
+{
+    dg_dirs d;
+    dg_err e = DG_OK;
+    dg_dirs_split(value, &d);
+    for (int i = 0; i < d.n && !e; i++) {
+        char where[512];
+        snprintf(where, sizeof where, "--data %s", d.dir[i]);
+        e = dg_path_check(DG_DATA, d.dir[i], where, true);
+    }
+    return e;
 }

@@ -1,5 +1,7 @@
 /* Parse the command line, and merge defaults, model, config files, preset, environment and command line. */
 #include "host/options/option_table.h"
+
+#include "host/data/dirs.h"
 #include "core/base/file_io.h"
 #include "core/base/shell.h"
 
@@ -130,6 +132,13 @@ static dg_err set_from_environment(dg_options *o)
     return DG_OK;
 }
 
+static const char *given_before(const scanned *s, int i)
+{
+    for (int k = i - 1; k >= 0; k--)
+        if (s->given[k].t == s->given[i].t && s->given[k].value) return s->given[k].value;
+    return NULL;
+}
+
 static dg_err set_from_command_line(dg_options *o, const scanned *s)
 {
     for (int i = 0; i < s->n; i++) {
@@ -140,17 +149,12 @@ static dg_err set_from_command_line(dg_options *o, const scanned *s)
             o->resume = true;
             continue;
         }
-        dg_err e = dg_option_give(o, g->t, g->value ? g->value : "yes", where);
+        const bool more = !strcmp(g->t->name, "data") && given_before(s, i);
+        dg_err e = more ? dg_option_add_dir(o, g->t, g->value, where)
+                        : dg_option_give(o, g->t, g->value ? g->value : "yes", where);
         if (e) return e;
     }
     return DG_OK;
-}
-
-static const char *given_before(const scanned *s, int i)
-{
-    for (int k = i - 1; k >= 0; k--)
-        if (s->given[k].t == s->given[i].t && s->given[k].value) return s->given[k].value;
-    return NULL;
 }
 
 static bool is_input(const dg_option *t, const scanned *s)
@@ -170,11 +174,12 @@ static dg_err check_given(const scanned *s)
         const given *g = &s->given[i];
         char where[512];
         if (!g->value || !*g->value || !dg_option_is_path(g->t)) continue;
-        dg_err e = dg_options_twice(g->t, g->value, given_before(s, i));
-        snprintf(where, sizeof where, "--%s %s", g->t->name, g->value);
-        const bool images = !strcmp(g->t->name, "data") || !strcmp(g->t->name, "held-out");
+        const bool data = !strcmp(g->t->name, "data"), images = data || !strcmp(g->t->name, "held-out");
         const dg_err code = images ? DG_DATA : DG_IO;
-        if (!e) e = dg_path_check(code, g->value, where, is_input(g->t, s));
+        dg_err e = data ? DG_OK : dg_options_twice(g->t, g->value, given_before(s, i));
+        snprintf(where, sizeof where, "--%s %s", g->t->name, g->value);
+        if (data && is_input(g->t, s)) e = dg_path_check_dirs(g->value);
+        else if (!e) e = dg_path_check(code, g->value, where, is_input(g->t, s));
         if (e) return e;
     }
     return DG_OK;
@@ -204,6 +209,11 @@ static dg_err check_operands(const dg_options *o, const scanned *s)
                             ((o->command == DG_CMD_CLASSIFY || o->command == DG_CMD_FIND) && i),
                    output = writes && i;
         const bool model = o->command == DG_CMD_TUNE || (first && !images);
+        if (o->command == DG_CMD_DATA && !synthesize && strchr(o->operand[i], ',')) {
+            const dg_err e = dg_path_check_dirs(o->operand[i]);
+            if (e) return e;
+            continue;
+        }
         const dg_err e = dg_path_check(model    ? DG_USAGE
                                        : images ? DG_DATA
                                                 : DG_IO,
@@ -233,7 +243,7 @@ static dg_err compare(dg_options *o, const dg_options *run)
         if (!(t->flags & DG_OPT_SAVED)) continue;
         dg_option_get(o, t, now, sizeof now);
         dg_option_get(run, t, then, sizeof then);
-        if (dg_same_place(now, then)) continue;
+        if (!strcmp(t->name, "data") ? dg_dirs_same(now, then) : dg_same_place(now, then)) continue;
         if (t->flags & DG_OPT_FIXED)
             return dg_fail(
                 DG_USAGE,

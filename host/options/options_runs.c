@@ -9,18 +9,37 @@
 
 #include "core/base/file_io.h"
 #include "core/base/shell.h"
+#include "host/data/dirs.h"
 #include "host/net/model.h"
 #include "host/options/option_table.h"
 
 enum { PATH_SIZE = 4096 };
+
+/* Join the names of several folders: "cats+dogs". Returns false for one folder. */
+static bool several(const char *data, char *out, size_t size)
+{
+    char real[PATH_MAX];
+    dg_dirs d;
+    dg_dirs_split(data, &d);
+    *out = 0;
+    for (int i = 0; i < d.n && d.n > 1; i++) {
+        const size_t at = strlen(out);
+        snprintf(out + at, size - at, "%s%s", i ? "+" : "",
+                 dg_last_component(realpath(d.dir[i], real) ? real : d.dir[i]));
+    }
+    return d.n > 1;
+}
 
 /* Default of --out: "samples/cats-dcgan64" for the dataset /home/me/cats/ and models/dcgan64.cfg. A preset that
  * replaces batch norm does not change the name, so that --resume finds the run. */
 static void default_out(const dg_options *o, char *out, size_t size)
 {
     char real[PATH_MAX]; /* not malloc'd: a failed allocation would change the run's name */
+    char joined[256];
     const char *model = dg_last_component(o->model ? o->model : dg_option_find("model")->preset);
-    const char *data = dg_last_component(realpath(o->data, real) ? real : o->data);
+    const char *data = several(o->data, joined, sizeof joined)
+                           ? joined
+                           : dg_last_component(realpath(o->data, real) ? real : o->data);
     size_t n = o->replace_norm ? dg_model_plain_length(model, DG_NORM_SPECTRAL) : strlen(model);
     if (n > 4 && !strncmp(model + n - 4, ".cfg", 4)) n -= 4;
     const size_t length = strlen(data), zip = length > 4 && !strcmp(data + length - 4, ".zip") ? 4 : 0;

@@ -53,7 +53,7 @@ const dg_option dg_option_table[] = {
      "dataset: folder, zip archive, MNIST (IDX) or CIFAR files",
      "dcgan searches a dataset folder and its subfolders for PNG, JPEG, WebP, BMP and GIF images. If a dataset folder "
      "has no images, dcgan reads its IDX or CIFAR files. The classes of images are those in labels.csv or "
-     "dataset.json, or class folders."},
+     "dataset.json, or class folders. Several folders are one dataset: --data a --data b, or --data a,b."},
     {"model", 'm', "MODEL", DG_OPT_TEXT, AT(model), NO_RANGE, "dcgan64-paper", NULL, RUN,
      T | D | P | N | B | Q | U | M | C | E, SAVED | FIXED | COMMON, "built-in network or model file",
      "Built-in GANs are dcgan28, dcgan32, dcgan64-paper, dcgan64, dcgan128, and dcgan-NxC, bilinear-NxC, residual-NxC "

@@ -77,6 +77,16 @@ config nearest-run 'resize = nearest'
 exits 0 --data twice $tiny --out smooth-run
 differ nearest-run/reals.png smooth-run/reals.png '--resize nearest should give other pixels'
 
+# several folders are one dataset, and a resumed run finds them
+exits 0 data --synthesize more --count 8 --size 32 --seed 3
+shows 'more,cats: 48 usable images' data more,cats
+exits 0 --data more --data cats $small --steps 1 -q --no-curves
+config samples/more+cats-dcgan32 "data = $(realpath more),$(realpath cats)"
+exits 0 --resume --out samples/more+cats-dcgan32 --steps 2 --no-curves
+stderr_has '48 images from'
+refuses 3 'path-near cats' --data more --data cat $small -q
+refuses 2 'write-into-dataset more' data cats,more --write more/written --size 32
+
 # a zip file is read as its folder
 if command -v python3 > /dev/null; then
     python3 -m zipfile -c cats.zip cats

@@ -52,7 +52,7 @@ cat of-help >> lines
 
 # Datasets and runs that these lines use.
 exits 0 data --synthesize cats --count 70 --size 64 -q
-for name in kittens portraits sprites scans others other-cats mnist; do cp -r cats $name; done
+for name in kittens portraits sprites scans more-cats others other-cats mnist; do cp -r cats $name; done
 cp cats/cat-00001.png cat.png && cp cats/cat-00001.png a.png && cp cats/cat-00002.png b.png
 exits 0 data --synthesize digits --classes 10 --count 100 --size 28 -q
 exits 0 data --synthesize pets --classes 3 --count 70 --size 32 -q
