@@ -110,6 +110,10 @@ dg_err dg_errno_kind(int error);
 dg_err dg_check_folders(const dg_dataset_options *o, const dg_skip *skip, long skips);
 /* Warn once about all symbolic links to folders and, if o->skip_unreadable is set, about each unreadable folder. */
 void dg_warn_folders(const dg_dataset_options *o, const dg_skip *skip, long skips);
+/* Returns DG_DATA for a file that is not a dataset, with the command that unpacks it if it is an archive. */
+dg_err dg_not_a_folder(const char *path);
+/* Write the command that unpacks the first archive among the skipped files to out, or "". Returns out. */
+char *dg_unpack_advice(const char *dir, const dg_dataset *d, char *out, size_t size);
 char *dg_bad_advice(const dg_dataset *d, char *out, size_t size);
 #define DG_LINK_TO_FOLDER "a symbolic link to a folder (these are not followed)"
 

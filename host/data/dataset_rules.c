@@ -93,7 +93,7 @@ dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d)
 {
     const dg_err lost = dg_check_folders(o, d->skip, d->skips);
     if (lost) return lost;
-    char name[1024], reasons[512], advice[512];
+    char name[1024], reasons[512], advice[512], unpack[DG_MESSAGE_BYTES];
     int bad = 0, first = -1;
     for (int i = 0; i < d->skips; i++)
         if (d->skip[i].bad && bad++ == 0) first = i;
@@ -115,8 +115,9 @@ dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d)
     char ours[128];
     const char *and_ours = *dg_left_out(d, ours, sizeof ours) ? "; left out: " : "";
     if (d->count == 0)
-        return dg_fail(DG_DATA, DG_MSG("no-images-in", "%s: no images%s%s%s%s"), o->dir, d->skips ? "; skipped: " : "",
-                       reasons, and_ours, ours);
+        return dg_fail(DG_DATA, DG_MSG("no-images-in", "%s: no images%s%s%s%s%s"), o->dir,
+                       d->skips ? "; skipped: " : "", reasons, and_ours, ours,
+                       dg_unpack_advice(o->dir, d, unpack, sizeof unpack));
     if (d->train < o->least)
         return dg_fail(DG_DATA,
                        DG_MSG("few-images", "%s: only %d usable image%s%s; one batch needs at least %d%s%s%s%s"),
@@ -175,7 +176,7 @@ void dg_warn_folders(const dg_dataset_options *o, const dg_skip *skip, long skip
                 links, dg_s(links), o->dir, dg_printable(name, sizeof name, link->name));
 }
 
-typedef enum { DAMAGED, FORMAT, LARGE, PERMISSION, DISK, CAUSES } cause;
+typedef enum { POINTER, DAMAGED, FORMAT, LARGE, PERMISSION, DISK, CAUSES } cause;
 
 static bool has_any(const char *text, const char *const *words)
 {
@@ -190,6 +191,7 @@ static cause cause_of(const char *reason)
     static const char *const disk[] = {refused, "vanished", "became shorter", "regular file", "unknown type", NULL},
                              *const large[] = {"the limit is", NULL},
                              *const format[] = {"not supported", "neither PNG", "not an image", NULL};
+    if (!strcmp(reason, DG_LFS_POINTER)) return POINTER;
     const char *at = strstr(reason, refused);
     if (at && (!strcmp(at + sizeof refused - 1, strerror(EACCES)) || !strcmp(at + sizeof refused - 1, strerror(EPERM))))
         return PERMISSION;
@@ -199,6 +201,7 @@ static cause cause_of(const char *reason)
 char *dg_bad_advice(const dg_dataset *d, char *out, size_t size)
 {
     static const char *const what[CAUSES] = {
+        [POINTER] = "fetch the files of Git LFS pointers: git lfs pull",
         [DAMAGED] = "replace or remove damaged images",
         [FORMAT] = "convert images of other formats to PNG",
         [LARGE] = "reduce the size of images that are too large",

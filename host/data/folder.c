@@ -323,7 +323,7 @@ dg_err dg_open_folder(const char *dir, dg_folder *out)
     } else if (errno != ENOTDIR) {
         return dg_fail(DG_IO, "%s: cannot be accessed: %s", dir, strerror(errno));
     }
-    return zip ? dg_zip_open(dir, &out->zip) : dg_fail(DG_DATA, "%s: not a folder of images", dir);
+    return zip ? dg_zip_open(dir, &out->zip) : dg_not_a_folder(dir);
 }
 
 void dg_close_folder(dg_folder *folder)

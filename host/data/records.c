@@ -95,7 +95,11 @@ dg_err dg_record_file_read(const dg_dataset_options *o, const dg_folder *folder,
 {
     dg_lost lost;
     atomic_init(&lost, 0);
-    return dg_record_file_wrong(o, f, dg_file_whole(folder, f->name, &lost, limit, &f->data, &f->bytes));
+    dg_err e = dg_file_whole(folder, f->name, &lost, limit, &f->data, &f->bytes);
+    static const char pointer[] = "version https://git-lfs.";
+    if (!e && f->bytes >= sizeof pointer - 1 && !memcmp(f->data, pointer, sizeof pointer - 1))
+        e = dg_fail(DG_DATA, DG_LFS_POINTER "; fetch the file: git lfs pull");
+    return dg_record_file_wrong(o, f, e);
 }
 
 bool dg_test_wanted(const dg_dataset_options *o) { return o->labelled && !o->test; }

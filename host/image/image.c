@@ -28,6 +28,15 @@ static format *recognise(const uint8_t *f, size_t bytes, const char **reason)
         {4, "ftypavif", 8, NULL, HEIF},
         {4, "ftyphei", 7, NULL, HEIF},
         {4, "ftypmif1", 8, NULL, HEIF},
+        {0, "version https://git-lfs.", 24, NULL, DG_LFS_POINTER},
+        {0, "PK\3\4", 4, NULL, "a zip archive"}, /* host/data/hints.c has the commands that unpack archives */
+        {0, "\x1f\x8b", 2, NULL, "a gzip archive"},
+        {0, "BZh", 3, NULL, "a bzip2 archive"},
+        {0, "\xfd\x37zXZ", 5, NULL, "an xz archive"},
+        {0, "\x28\xb5\x2f\xfd", 4, NULL, "a Zstandard archive"},
+        {0, "7z\xbc\xaf\x27\x1c", 6, NULL, "a 7z archive"},
+        {0, "Rar!\x1a\7", 6, NULL, "a RAR archive"},
+        {257, "ustar", 5, NULL, "a tar archive"},
         {0, "\0\5\x16\7", 4, NULL, "an Apple resource fork, not an image"},
     };
     *reason = bytes ? "neither PNG, JPEG, WebP, BMP nor GIF" : "empty file";

@@ -88,6 +88,9 @@ typedef struct {
 dg_err dg_image_decode_fitted(const void *data, size_t bytes, const dg_decode_options *o, const dg_fitting *f,
                               dg_image *out, dg_decoded *of);
 
+/* The message for a file that Git LFS left instead of an image. */
+#define DG_LFS_POINTER "a Git LFS pointer, not the file itself"
+
 /* True if data (at least 32 bytes) is the beginning of a supported image file. */
 bool dg_image_known(const void *data, size_t bytes);
 

@@ -54,6 +54,10 @@ dg_err dg_png_walk(const uint8_t *file, size_t bytes, dg_image_head *out)
             return dg_fail(DG_DATA, "PNG: chunk %.4s of %u bytes, but %zu are left", (const char *)name, length,
                            bytes - at - 12);
         if (at == 8) {
+            if (!memcmp(name, "CgBI", 4))
+                return dg_fail(DG_DATA,
+                               "PNG: a variant of Apple (CgBI), not supported; convert it with Xcode: xcrun -sdk "
+                               "iphoneos pngcrush -revert-iphone-optimizations FILE FILE.png");
             if (memcmp(name, "IHDR", 4) != 0) return dg_fail(DG_DATA, "PNG: does not begin with IHDR");
             dg_err e = read_header(data, length, out);
             if (e) return e;

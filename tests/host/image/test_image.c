@@ -215,6 +215,8 @@ static void content(void)
         {"tifftopnm", BYTES("MM\0*............"), 0},
         {"AVIF", BYTES("\0\0\0\40ftypavif...."), 0},
         {"heif-convert", BYTES("\0\0\0\40ftypheic...."), 0},
+        {DG_LFS_POINTER, BYTES("version https://git-lfs.example.org/spec/v1\noid"), 0},
+        {"a gzip archive", BYTES("\x1f\x8b\b"), 0},
         {"signature", BYTES("\x89PNG\n\x1a\n...."), 0},
         {"PNG: cut off", BYTES("\x89PNG\r\n\x1a\n"), 0},
         {neither, BYTES("\xff\xd8"), 0},
