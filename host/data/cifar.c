@@ -1,5 +1,5 @@
-/* Reads a folder of CIFAR .bin files as a dataset. An image is stored as its label, then 1,024 red, 1,024 green and
- * 1,024 blue bytes. CIFAR-100 has two labels per image, coarse and fine. */
+/* Reads a folder of CIFAR .bin files, or of CIFAR's Python archive, as a dataset. An image is stored as its label, then
+ * 1,024 red, 1,024 green and 1,024 blue bytes. CIFAR-100 has two labels per image, coarse and fine. */
 #include "host/data/records_internal.h"
 
 #include <fnmatch.h>
@@ -20,6 +20,12 @@ bool dg_cifar_named(const char *name)
 {
     return !fnmatch("data_batch*.bin", name, 0) || !strcmp(name, "test_batch.bin") || !strcmp(name, "train.bin") ||
            !strcmp(name, "test.bin");
+}
+
+bool dg_cifar_batch_named(const char *name)
+{
+    return !fnmatch("data_batch_[0-9]", name, 0) || !strcmp(name, "test_batch") || !strcmp(name, "train") ||
+           !strcmp(name, "test");
 }
 
 size_t dg_cifar_record(int classes) { return IMAGE + (classes == 100 ? 2 : 1); }
@@ -56,7 +62,8 @@ dg_err dg_cifar_records(const uint8_t *data, size_t bytes, int classes, dg_recor
                         .count = (int)count,
                         .width = SIDE,
                         .height = SIDE,
-                        .channels = 3};
+                        .channels = 3,
+                        .kind = DG_KIND_CIFAR};
     return DG_OK;
 }
 
@@ -100,9 +107,13 @@ static dg_err read_names(const char *file, char *text, int classes, dg_dataset *
     return e;
 }
 
-static dg_err name_classes(const dg_dataset_options *o, const dg_folder *folder, int classes, dg_dataset *d)
+static dg_err name_classes(const dg_dataset_options *o, const dg_folder *folder, const char *first, int classes,
+                           dg_dataset *d)
 {
-    const char *file = classes == 10 ? "batches.meta.txt" : "fine_label_names.txt";
+    const bool batches = dg_cifar_batch_named(first);
+    const char *file = classes == 10 ? batches ? "batches.meta" : "batches.meta.txt"
+                       : batches     ? "meta"
+                                     : "fine_label_names.txt";
     dg_record_file f = {.name = (char *)(uintptr_t)file};
     if (!(d->class_name = calloc((size_t)classes, sizeof *d->class_name)))
         return dg_fail(DG_DEVICE, "no memory for the classes");
@@ -123,8 +134,10 @@ static dg_err name_classes(const dg_dataset_options *o, const dg_folder *folder,
     }
     e = dg_record_file_wrong(o, &f, dg_file_whole(folder, file, &lost, NAMES_MOST, &text, &bytes));
     if (e) return e;
-    char *names = strndup((const char *)text, bytes);
+    e = dg_record_file_wrong(o, &f, dg_cifar_unpickle_names(&text, &bytes));
+    char *names = e ? NULL : strndup((const char *)text, bytes);
     free(text);
+    if (e) return e;
     if (!names) return dg_fail(DG_DEVICE, "no memory for the classes");
     e = read_names(file, names, classes, d);
     free(names);
@@ -139,6 +152,10 @@ dg_err dg_cifar_read(const dg_dataset_options *o, dg_record_files *f, dg_dataset
         f->file[i].part = strstr(f->file[i].name, "test") ? DG_PART_TEST : DG_PART_TRAIN;
         e = dg_record_file_read(o, f->folder, left < BATCH_MOST ? left : BATCH_MOST, f->file + i);
         left -= e ? 0 : f->file[i].bytes;
+        if (!e) e = dg_record_file_wrong(o, f->file + i, dg_cifar_unpickle(&f->file[i].data, &f->file[i].bytes));
+        if (!e && dg_cifar_named(f->file[i].name) != dg_cifar_named(f->file[0].name))
+            e = dg_fail(DG_DATA, "%s: %s and %s are of CIFAR's binary and Python archives; keep one of them", o->dir,
+                        f->file[0].name, f->file[i].name);
     }
     if (e) return e;
     const int classes = classes_of(f);
@@ -146,6 +163,6 @@ dg_err dg_cifar_read(const dg_dataset_options *o, dg_record_files *f, dg_dataset
         dg_record_file *file = f->file + i;
         e = dg_record_file_wrong(o, file, dg_cifar_records(file->data, file->bytes, classes, &file->records));
     }
-    if (!e) e = name_classes(o, f->folder, classes, out);
+    if (!e) e = name_classes(o, f->folder, f->file[0].name, classes, out);
     return e ? e : dg_records_into(o, f, NULL, out);
 }

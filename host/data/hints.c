@@ -89,7 +89,13 @@ char *dg_unpack_advice(const char *dir, const dg_dataset *d, char *out, size_t s
             break;
         }
         const unpacker *u = find(d->skip[i].reason, d->skip[i].name);
+        const size_t n = strlen(d->skip[i].name);
         if (!u) continue;
+        if (n > 4 && !strcmp(d->skip[i].name + n - 4, ".npz") && dg_is_folder(dir)) { /* a zip file of arrays */
+            snprintf(path, sizeof path, "%s/%s", dir, d->skip[i].name);
+            snprintf(out, size, "; use {data} %s", dg_shell_path(how, sizeof how, path));
+            break;
+        }
         snprintf(folder, sizeof folder, "%s", dir);
         if (!dg_is_folder(dir)) { /* a zip archive */
             without_ending(dir, folder, sizeof folder);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <zlib.h>
 #include <fnmatch.h>
 
@@ -165,7 +166,8 @@ dg_err dg_idx_images(const uint8_t *data, size_t bytes, dg_records *out)
                         .count = (int)dg_big_endian(data + 4),
                         .height = (int)dg_big_endian(data + 8),
                         .width = (int)dg_big_endian(data + 12),
-                        .channels = 1};
+                        .channels = 1,
+                        .kind = DG_KIND_IDX};
     out->stride = (size_t)out->height * (size_t)out->width;
     return DG_OK;
 }
@@ -192,13 +194,6 @@ static bool packed_twin(const char *packed, const char *plain)
 {
     const size_t n = strlen(plain);
     return !strncmp(packed, plain, n) && !strcmp(packed + n, ".gz");
-}
-
-static dg_record_file *find(dg_record_files *f, dg_part part, bool labels)
-{
-    for (int i = 0; i < f->files; i++)
-        if (f->file[i].part == part && f->file[i].labels == labels) return f->file + i;
-    return NULL;
 }
 
 /* The size limit also applies to uncompressed files, because a sparse file can be huge. */
@@ -232,7 +227,7 @@ static dg_err sort_out(const dg_dataset_options *o, dg_record_files *f)
         if (e) return e;
         const int dimensions = dg_idx_dimensions(file->data, file->bytes);
         file->labels = dimensions ? dimensions == 1 : strstr(file->name, "idx1") != NULL;
-        first = find(f, file->part, file->labels);
+        first = dg_record_find(f, file->part, file->labels);
         if (first && first != file)
             return dg_fail(DG_DATA, "%s: %s and %s both contain the %s for %s; keep one of them", o->dir, first->name,
                            file->name, file->labels ? "labels" : "images",
@@ -241,73 +236,32 @@ static dg_err sort_out(const dg_dataset_options *o, dg_record_files *f)
     return DG_OK;
 }
 
+/* The images of EMNIST are stored column by column. Its files are named so. */
+static bool emnist(const char *name) { return !strncasecmp(name, "emnist", 6); }
+
+static void turn(dg_records *r)
+{
+    const int side = r->width;
+    r->width = r->height;
+    r->height = side;
+    r->turned = true;
+}
+
 static dg_err pair(const dg_dataset_options *o, dg_record_files *f, dg_part part)
 {
-    dg_record_file *images = find(f, part, false), *labels = find(f, part, true);
+    dg_record_file *images = dg_record_find(f, part, false), *labels = dg_record_find(f, part, true);
     if (labels && !images)
         return dg_record_file_wrong(o, labels, dg_fail(DG_DATA, "the image file for these labels is missing"));
     if (!images) return DG_OK;
     dg_err e = dg_idx_images(images->data, images->bytes, &images->records);
+    if (!e && emnist(images->name)) turn(&images->records);
     if (e || !labels) return dg_record_file_wrong(o, images, e);
     return dg_record_file_wrong(o, labels, dg_idx_labels(labels->data, labels->bytes, &images->records));
 }
 
-static dg_err name_class(dg_dataset *d, int label)
-{
-    char name[16];
-    snprintf(name, sizeof name, "%d", label);
-    if (!(d->class_name[d->classes] = strdup(name))) return dg_fail(DG_DEVICE, "no memory for the classes");
-    d->classes++;
-    return DG_OK;
-}
-
-/* Make a class of each label in r. `label_of[label]` becomes the index of the class, or -1 for a label that no image
- * has. */
-static dg_err find_classes(const dg_records *r, int label_of[256], dg_dataset *d)
-{
-    for (int i = 0; i < 256; i++) label_of[i] = -1;
-    for (int i = 0; i < r->count; i++) label_of[r->label[i]] = 0;
-    dg_err e = DG_OK;
-    if (!(d->class_name = calloc(256, sizeof *d->class_name))) return dg_fail(DG_DEVICE, "no memory for the classes");
-    for (int i = 0; i < 256 && !e; i++) {
-        if (label_of[i] < 0) continue;
-        label_of[i] = d->classes;
-        e = name_class(d, i);
-    }
-    return e;
-}
-
-static dg_err check_test(const dg_dataset_options *o, dg_record_files *f, const int label_of[256])
-{
-    const dg_records *r = &find(f, DG_PART_TEST, false)->records;
-    for (int i = 0; i < r->count; i++)
-        if (label_of[r->label[i]] < 0)
-            return dg_record_file_wrong(o, find(f, DG_PART_TEST, true),
-                                        dg_fail(DG_DATA, "byte %d: label %d, which no training image has", 8 + i,
-                                                r->label[i]));
-    return DG_OK;
-}
-
-static dg_err take_classes(const dg_dataset_options *o, dg_record_files *f, int label_of[256], dg_dataset *d)
-{
-    dg_record_file *images[DG_PARTS] = {find(f, DG_PART_TRAIN, false),
-                                        dg_test_wanted(o) ? find(f, DG_PART_TEST, false) : NULL};
-    for (int i = 0; i < DG_PARTS; i++) {
-        if (!images[i] || images[i]->records.label) continue;
-        char why[300];
-        snprintf(why, sizeof why, "%.200s has no label file", images[i]->name);
-        return (d->unclassified = strdup(why)) ? DG_OK : dg_fail(DG_DEVICE, "no memory for the classes");
-    }
-    const dg_record_file *from = images[DG_PART_TRAIN] ? images[DG_PART_TRAIN] : images[DG_PART_TEST];
-    dg_err e = from ? find_classes(&from->records, label_of, d) : DG_OK;
-    return e || !images[DG_PART_TEST] ? e : check_test(o, f, label_of);
-}
-
 dg_err dg_idx_read(const dg_dataset_options *o, dg_record_files *f, dg_dataset *out)
 {
-    int label_of[256];
     dg_err e = sort_out(o, f);
     for (int part = 0; part < DG_PARTS && !e; part++) e = pair(o, f, (dg_part)part);
-    if (!e) e = take_classes(o, f, label_of, out);
-    return e ? e : dg_records_into(o, f, label_of, out);
+    return e ? e : dg_records_labelled(o, f, out);
 }

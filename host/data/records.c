@@ -10,8 +10,12 @@ static void unfold(const dg_records *r, int i, dg_image *out)
 {
     const uint8_t *from = r->pixels + (size_t)i * r->stride;
     const size_t plane = (size_t)r->width * (size_t)r->height, C = (size_t)out->C;
-    for (size_t c = 0; c < C; c++, from += r->channels == 3 && c < 3 ? plane : 0)
-        for (size_t p = 0; p < plane; p++) out->pixels[C * p + c] = c < 3 ? from[p] : 255;
+    const size_t H = (size_t)r->height, W = (size_t)r->width, N = (size_t)r->channels;
+    for (size_t c = 0; c < C; c++, from += r->channels == 3 && c < 3 && !r->interleaved ? plane : 0)
+        for (size_t p = 0; p < plane; p++) {
+            const size_t at = r->turned ? p % W * H + p / W : r->interleaved ? p * N + (c < N ? c : 0) : p;
+            out->pixels[C * p + c] = c < 3 ? from[at] : 255;
+        }
 }
 
 static dg_err take(const dg_dataset_options *o, const dg_records *r, int i, uint8_t *to)
@@ -77,7 +81,7 @@ dg_err dg_records_take(const dg_dataset_options *o, const dg_records *r, const c
         out->count++;
         out->width[to] = r->width;
         out->height[to] = r->height;
-        out->kind[to] = r->channels == 3 ? DG_KIND_CIFAR : DG_KIND_IDX;
+        out->kind[to] = (uint8_t)r->kind;
         if (!out->label) continue;
         const int label = r->label[(size_t)(number[i] - first) * r->label_stride];
         out->label[to] = label_of ? label_of[label] : label;

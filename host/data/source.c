@@ -1,4 +1,4 @@
-/* Detects the kind of a dataset (images, IDX or CIFAR) from a folder's contents. */
+/* Detects the kind of a dataset (images, IDX, CIFAR or NumPy arrays) from a folder's contents. */
 #include "host/files/made.h"
 #include "host/data/records_internal.h"
 
@@ -12,7 +12,7 @@
 
 typedef struct {
     dg_record_files *files; /* files that may be IDX or CIFAR files, in bytewise order of names */
-    bool idx, cifar;
+    bool idx, cifar, npz;
     bool sure; /* true if the contents of a file confirm the kind */
 } guess;
 
@@ -96,14 +96,17 @@ static dg_err list(const char *dir, const dg_folder *folder, dg_record_files *ou
     return folder->zip ? list_zip(folder->zip, out) : list_folder(dir, folder->fd, out);
 }
 
-static dg_err idx_inside(const dg_folder *folder, const char *name, bool *inside)
+static dg_err head_of(const dg_folder *folder, const char *name, bool *idx, bool *pickle, bool *npz)
 {
+    dg_npy array;
     uint8_t head[DG_HEAD_BYTES];
     size_t bytes;
     dg_lost lost;
     atomic_init(&lost, 0);
     const dg_err e = dg_file_head(folder, name, &lost, head, sizeof head, &bytes);
-    *inside = !e && dg_idx_dimensions(head, bytes);
+    *idx = !e && dg_idx_dimensions(head, bytes);
+    *pickle = !e && dg_cifar_batch_named(name) && dg_cifar_pickled(head, bytes);
+    *npz = !e && dg_npz_named(name) && !dg_npy_head(head, bytes, &array);
     return e == DG_DATA ? DG_OK : e;
 }
 
@@ -125,24 +128,25 @@ static bool cifar_inside(const dg_folder *folder, const char *name)
 static dg_err look(const dg_dataset_options *o, dg_record_files *f, guess *g)
 {
     *g = (guess){.files = f};
-    bool idx[DG_RECORD_FILES], cifar[DG_RECORD_FILES];
+    bool idx[DG_RECORD_FILES], cifar[DG_RECORD_FILES], npz[DG_RECORD_FILES];
     dg_err unread = DG_OK, e = DG_OK;
     for (int i = 0; i < f->files && !e; i++) {
         const char *name = f->file[i].name;
-        bool inside;
-        e = dg_record_file_wrong(o, f->file + i, idx_inside(f->folder, name, &inside));
+        bool inside, pickle;
+        e = dg_record_file_wrong(o, f->file + i, head_of(f->folder, name, &inside, &pickle, npz + i));
         if (e == DG_IO && !f->folder->zip) unread = e, e = DG_OK;
         idx[i] = inside || dg_idx_named(name);
-        cifar[i] = dg_cifar_named(name);
+        cifar[i] = dg_cifar_named(name) || pickle;
         g->idx |= idx[i];
         g->cifar |= cifar[i];
-        g->sure |= inside || (cifar[i] && cifar_inside(f->folder, name));
+        g->npz |= npz[i];
+        g->sure |= inside || pickle || npz[i] || (cifar[i] && cifar_inside(f->folder, name));
     }
     if (!e && unread && g->idx && g->sure) e = unread;
     if (e) return e;
     int n = 0;
     for (int i = 0; i < f->files; i++)
-        if (g->idx ? idx[i] : cifar[i]) f->file[n++] = f->file[i];
+        if (g->idx ? idx[i] : g->cifar ? cifar[i] : npz[i]) f->file[n++] = f->file[i];
         else free(f->file[i].name);
     f->files = n;
     return DG_OK;
@@ -183,7 +187,9 @@ static dg_err read_records(const dg_dataset_options *o, const guess *g, dg_datas
 {
     dg_dataset_free(out);
     *out = (dg_dataset){.size = o->size, .channels = o->channels};
-    return g->idx ? dg_idx_read(o, g->files, out) : dg_cifar_read(o, g->files, out);
+    return g->idx     ? dg_idx_read(o, g->files, out)
+           : g->cifar ? dg_cifar_read(o, g->files, out)
+                      : dg_npz_read(o, g->files, out);
 }
 
 dg_err dg_source_read(const dg_dataset_options *o, dg_dataset *out)

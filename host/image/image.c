@@ -86,6 +86,7 @@ const char *dg_kind_name(dg_kind k)
         "JPEG CMYK",
         "IDX grey",
         "CIFAR RGB",
+        "NumPy array",
         "BMP",
         "GIF",
         "WebP",

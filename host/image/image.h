@@ -67,8 +67,9 @@ typedef enum {
     DG_KIND_JPEG_GREY,
     DG_KIND_JPEG_COLOUR,
     DG_KIND_JPEG_CMYK,
-    DG_KIND_IDX, /* IDX and CIFAR files have many images; decoding does not detect them */
+    DG_KIND_IDX, /* IDX and CIFAR files and NumPy arrays have many images; decoding does not detect them */
     DG_KIND_CIFAR,
+    DG_KIND_NPY,
     DG_KIND_BMP,
     DG_KIND_GIF,
     DG_KIND_WEBP,

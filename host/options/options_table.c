@@ -50,9 +50,10 @@ enum {
 
 const dg_option dg_option_table[] = {
     {"data", 'd', "DIR", DG_OPT_TEXT, AT(data), NO_RANGE, NULL, NULL, RUN, T | D | N | C | E | V, SAVED | COMMON,
-     "dataset: folder, zip archive, MNIST (IDX) or CIFAR files",
+     "dataset: folder, zip archive, MNIST or CIFAR files",
      "dcgan searches a dataset folder and its subfolders for PNG, JPEG, WebP, BMP and GIF images. If a dataset folder "
-     "has no images, dcgan reads its IDX or CIFAR files. The classes of images are those in labels.csv or "
+     "has no images, dcgan reads its IDX or CIFAR files or NumPy arrays. The classes of images are those in labels.csv "
+     "or "
      "dataset.json, or class folders. Several folders are one dataset: --data a --data b, or --data a,b."},
     {"model", 'm', "MODEL", DG_OPT_TEXT, AT(model), NO_RANGE, "dcgan64-paper", NULL, RUN,
      T | D | P | N | B | Q | U | M | C | E, SAVED | FIXED | COMMON, "built-in network or model file",

@@ -105,8 +105,8 @@ DCGAN_ISA=none refuses 2 'unknown-isa DCGAN_ISA' plan
 
 # common mistakes: a folder twice, options of other trainers, variables, paths
 mkdir "$dir/dogs"
-exits 2 --data "$dir/cats" --data "$dir/dogs"
-says given-twice --data "$dir/cats"
+exits 2 --data "$dir/cats" --test "$dir/cats" --test "$dir/dogs"
+says given-twice --test "$dir/cats"
 exits 2 data "$dir/cats" --data "$dir/dogs"
 exits 2 plan dcgan32 --model dcgan64
 refuses 2 'option-absent latent = N' --data x --nz 100

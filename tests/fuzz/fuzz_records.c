@@ -1,5 +1,5 @@
-/* libFuzzer: the readers of IDX files (plain or gzipped) and CIFAR files. The mutator changes the contents of
- * gzipped files. */
+/* libFuzzer: the readers of IDX files (plain or gzipped), CIFAR files and pickles, and NumPy arrays. The mutator
+ * changes the contents of gzipped files. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -43,8 +43,55 @@ static void take_one(const dg_records *r)
     free(name);
 }
 
+static uint8_t *copy_of(const uint8_t *data, size_t size)
+{
+    uint8_t *copy = malloc(size ? size : 1);
+    if (copy && size) memcpy(copy, data, size);
+    return copy;
+}
+
+static void pickles(const uint8_t *data, size_t size)
+{
+    uint8_t *batch = copy_of(data, size), *names = copy_of(data, size);
+    size_t bytes = size, names_bytes = size;
+    dg_records r = {0};
+    if (!batch || !names || !dg_cifar_pickled(data, size)) {
+        free(batch);
+        free(names);
+        return;
+    }
+    dg_err e = dg_cifar_unpickle(&batch, &bytes);
+    if (!e && dg_cifar_records(batch, bytes, 10, &r) && dg_cifar_records(batch, bytes, 100, &r)) abort();
+    use(e, &r);
+    if (!e) take_one(&r);
+    e = dg_cifar_unpickle_names(&names, &names_bytes);
+    if (e) use(e, &r);
+    else if (!names_bytes || names[names_bytes - 1] != '\n' || strlen((char *)names) > names_bytes) abort();
+    free(batch);
+    free(names);
+}
+
+static void arrays(const uint8_t *data, size_t size)
+{
+    dg_records r = {0};
+    dg_npy a;
+    uint8_t *exact = copy_of(data, size);
+    if (!exact) return;
+    dg_err e = dg_npy_images(exact, size, &r);
+    use(e, &r);
+    if (!e) take_one(&r);
+    if (!dg_npy_head(exact, size, &a)) r.count = a.dim[0] < INT32_MAX ? (int)a.dim[0] : 1;
+    e = dg_npy_labels(exact, size, &r);
+    if (!e)
+        for (int i = 0; i < r.count; i++) sink += r.label[(size_t)i * r.label_stride];
+    else if (strncmp(dg_message(), "byte ", 5) != 0) abort();
+    free(exact);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    pickles(data, size);
+    arrays(data, size);
     size_t bytes = size;
     uint8_t *plain = malloc(size ? size : 1);
     if (!plain) return 0;
