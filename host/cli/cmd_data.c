@@ -219,7 +219,8 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
     cJSON_AddNumberToObject(j, "without_colour", f->looks.grey);
     cJSON_AddNumberToObject(j, "smaller", f->looks.small);
     static const char *const key[DG_DIDS] = {"with_alpha", "turned",           "reduced_to_8_bits",
-                                             "from_cmyk",  "first_frame_only", "profile_ignored"};
+                                             "from_cmyk",  "first_frame_only", "profile_ignored",
+                                             "scaled"};
     for (int i = 0; i < DG_DIDS; i++) cJSON_AddNumberToObject(j, key[i], f->looks.did[i]);
     cJSON_AddNumberToObject(j, "train", d->train);
     cJSON_AddNumberToObject(j, "test", d->count - d->train);

@@ -64,6 +64,7 @@ const char *dg_did_name(dg_did d)
         [DG_DID_CMYK] = "converted from CMYK",
         [DG_DID_FRAME] = "animated: only the first frame is used",
         [DG_DID_PROFILE] = "with a colour profile, which is ignored",
+        [DG_DID_SCALE] = "too large: decoded at 1/2, 1/4 or 1/8 of their size",
     };
     return name[d];
 }

@@ -18,6 +18,7 @@ typedef enum {
     DG_DID_CMYK,
     DG_DID_FRAME,
     DG_DID_PROFILE,
+    DG_DID_SCALE, /* a JPEG above the limits was decoded at 1/2, 1/4 or 1/8 of its size */
     DG_DIDS
 } dg_did;
 
@@ -30,7 +31,7 @@ typedef struct {
     bool exif;
     bool keep_alpha;   /* return RGBA (C = 4) and ignore `alpha` */
     size_t max_bytes;  /* max file size in bytes; 0 means 64 MiB */
-    size_t max_pixels; /* max number of pixels; 0 means 64 Mi; each side has at most 16,384 */
+    size_t max_pixels; /* max number of pixels; 0 means 64 Mi; each side has at most 16,384. Larger JPEGs are scaled */
 } dg_decode_options;
 
 static inline void dg_image_free(dg_image *im)

@@ -67,6 +67,7 @@ dg_err dg_webp_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to);
 /* Returns the orientation (1 to 8) in a TIFF block of a JPEG or PNG file, or 1 if damaged or missing. */
 int dg_exif_orientation(const uint8_t *tiff, size_t bytes);
 
+size_t dg_image_pixels_max(const dg_row_sink *to);
 /* Returns an error for a too large image, before memory is allocated. `work` is the number of bytes that the decoder
  * needs in addition to the sink. */
 dg_err dg_image_afford(const char *format, int64_t W, int64_t H, size_t file, uint64_t work, const dg_row_sink *to);

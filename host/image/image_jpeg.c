@@ -138,13 +138,32 @@ static uint64_t coefficient_bytes(const struct jpeg_decompress_struct *jpeg)
     return blocks * DCTSIZE2 * sizeof(JCOEF);
 }
 
+/* Returns the divisor 1, 2, 4 or 8 by which libjpeg decodes an image above the limits to a size within them, or 1 if no
+ * divisor is enough. */
+static int divisor(const dg_image_head *h, const dg_row_sink *to)
+{
+    const size_t most = dg_image_pixels_max(to);
+    for (int d = 1; d <= 8; d *= 2) {
+        const int W = (h->W + d - 1) / d, H = (h->H + d - 1) / d;
+        if (W <= DG_SIDE_MAX && H <= DG_SIDE_MAX && (size_t)W * (size_t)H <= most) return d;
+    }
+    return 1;
+}
+
 static void read_rows(reader *r)
 {
     struct jpeg_decompress_struct *jpeg = &r->jpeg;
     jpeg_read_header(jpeg, TRUE);
-    int W = (int)jpeg->image_width, H = (int)jpeg->image_height, C = jpeg->num_components;
+    jpeg->scale_denom = (unsigned)divisor(r->head, r->to);
+    jpeg_calc_output_dimensions(jpeg);
+    int W = (int)jpeg->output_width, H = (int)jpeg->output_height, C = jpeg->num_components;
     uint64_t work = jpeg_has_multiple_scans(jpeg) ? coefficient_bytes(jpeg) : 0;
     r->error = dg_image_afford("JPEG", W, H, r->bytes, work, r->to);
+    if (r->error && jpeg->scale_denom > 1)
+        r->error = dg_fail(DG_DATA,
+                           "JPEG: %d x %d pixels in several scans would need %llu MiB to decode, the limit is 240 MiB; "
+                           "make it smaller, or store it in one scan: jpegtran -outfile NEW.jpg FILE",
+                           r->head->W, r->head->H, (unsigned long long)(work >> 20));
     if (r->error) longjmp(r->jump, 1);
     if (C != 1 && C != 3 && C != 4) give_up(r, "unexpected number of components");
     jpeg->out_color_space = C == 1 ? JCS_GRAYSCALE : C == 3 ? JCS_RGB : JCS_CMYK;
@@ -157,6 +176,7 @@ static void read_rows(reader *r)
     }
     dg_row_sink_note(r->to, DG_DID_CMYK, C == 4);
     dg_row_sink_note(r->to, DG_DID_PROFILE, r->head->profile);
+    dg_row_sink_note(r->to, DG_DID_SCALE, jpeg->scale_denom > 1);
     r->strict = true;
     jpeg_start_decompress(jpeg);
     if (jpeg->output_components != C || (int)jpeg->output_width != W || (int)jpeg->output_height != H)
@@ -193,7 +213,8 @@ dg_err dg_jpeg_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
     to->kind = head.components == 1   ? DG_KIND_JPEG_GREY
                : head.components == 4 ? DG_KIND_JPEG_CMYK
                                       : DG_KIND_JPEG_COLOUR;
-    e = dg_image_afford("JPEG", head.W, head.H, bytes, 0, to);
+    const int d = divisor(&head, to);
+    e = dg_image_afford("JPEG", (head.W + d - 1) / d, (head.H + d - 1) / d, bytes, 0, to);
     if (e) return e;
 
     reader r = {.file = file, .bytes = bytes, .head = &head, .to = to, .start = dg_decode_clock()};

@@ -26,9 +26,11 @@ bool dg_memory_left(size_t bytes)
     return left;
 }
 
+size_t dg_image_pixels_max(const dg_row_sink *to) { return to->o->max_pixels ? to->o->max_pixels : (size_t)64 << 20; }
+
 dg_err dg_image_afford(const char *format, int64_t W, int64_t H, size_t file, uint64_t work, const dg_row_sink *to)
 {
-    uint64_t most = to->o->max_pixels ? to->o->max_pixels : (uint64_t)64 << 20;
+    const uint64_t most = dg_image_pixels_max(to);
     if (W < 1 || H < 1) return dg_fail(DG_DATA, "%s: no pixels (%lld x %lld)", format, (long long)W, (long long)H);
     if (W > DG_SIDE_MAX || H > DG_SIDE_MAX)
         return dg_fail(DG_DATA, "%s: %lld x %lld pixels, the limit is %d per side; make it smaller", format,

@@ -2,7 +2,7 @@
 #include "decoding.h"
 
 /* Decodes a JPEG by libjpeg. Colours follow T.871, and CMYK is inverted as in Adobe's files. */
-static uint8_t *by_the_book(const blob *b, int W, int H, int C)
+static uint8_t *by_the_book(const blob *b, int divisor, int W, int H, int C)
 {
     struct jpeg_decompress_struct d;
     struct jpeg_error_mgr err;
@@ -11,7 +11,9 @@ static uint8_t *by_the_book(const blob *b, int W, int H, int C)
     jpeg_mem_src(&d, b->data, b->bytes);
     jpeg_read_header(&d, TRUE);
     if (C == 4) d.out_color_space = JCS_CMYK;
+    d.scale_denom = (unsigned)divisor;
     jpeg_start_decompress(&d);
+    DG_CHECK((int)d.output_width == W && (int)d.output_height == H);
     uint8_t *rgb = malloc(3 * (size_t)W * (size_t)H), *row = malloc((size_t)W * (size_t)C);
     for (int y = 0; y < H; y++) {
         jpeg_read_scanlines(&d, &row, 1);
@@ -31,7 +33,7 @@ static uint8_t *by_the_book(const blob *b, int W, int H, int C)
 static void check_file(const jpeg_spec *s, const uint8_t *rows)
 {
     blob b = jpeg_by_libjpeg(s, rows);
-    uint8_t *want = by_the_book(&b, s->W, s->H, s->components);
+    uint8_t *want = by_the_book(&b, 1, s->W, s->H, s->components);
     dg_image im;
     const dg_err e = dg_image_decode(b.data, b.bytes, &plain, &im);
     const bool whole = !e && im.W == s->W && im.H == s->H && im.C == 3;
@@ -225,12 +227,55 @@ static blob with_sides(bool progressive, const char *sides)
     return b;
 }
 
+/* An image above the limit of pixels is decoded at 1/2, 1/4 or 1/8 of its size, like by libjpeg. */
+static void scaled(void)
+{
+    static const struct {
+        int W, H, most, divisor;
+    } row[] = {{65, 47, 65 * 47, 1},     {65, 47, 65 * 47 - 1, 2}, {65, 47, 33 * 24, 2},
+               {65, 47, 33 * 24 - 1, 4}, {65, 47, 9 * 6, 8},       {65, 47, 9 * 6 - 1, 0}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        for (int k = 0; k < 4; k++) {
+            static const int components[] = {1, 3, 4, 3};
+            const int C = components[k], d = row[i].divisor ? row[i].divisor : 1;
+            jpeg_spec s = {.W = row[i].W, .H = row[i].H, .components = C, .quality = 90, .h = C == 1 ? 1 : 2, .v = 1};
+            s.from = C == 1 ? JCS_GRAYSCALE : C == 3 ? JCS_RGB : JCS_CMYK;
+            s.to = C == 1 ? JCS_GRAYSCALE : C == 3 ? JCS_YCbCr : JCS_YCCK;
+            s.progressive = k == 3;
+            const int W = (s.W + d - 1) / d, H = (s.H + d - 1) / d;
+            uint8_t *rows = smooth_rows(s.W, s.H, C, 3, 40);
+            blob b = jpeg_by_libjpeg(&s, rows);
+            const dg_decode_options o = {.exif = true, .max_pixels = (size_t)row[i].most};
+            const dg_fitting f = {.size = 4, .channels = 3};
+            dg_image im, small;
+            dg_decoded of = {0};
+            const dg_err e = dg_image_decode(b.data, b.bytes, &o, &im),
+                         fits = dg_image_decode_fitted(b.data, b.bytes, &o, &f, &small, &of);
+            DG_CHECK(e == fits);
+            if (!row[i].divisor) DG_CHECK(e == DG_DATA && strstr(dg_message(), "65 x 47 pixels, the limit is 53"));
+            else if (DG_CHECK(!e && im.W == W && im.H == H && of.W == W && of.H == H)) {
+                uint8_t *want = by_the_book(&b, d, W, H, C);
+                int far = 0;
+                for (int p = 0; p < 3 * W * H; p++) far = (int)fmax(far, abs(im.pixels[p] - want[p]));
+                DG_CHECKF(far <= (C == 4) && (of.did >> DG_DID_SCALE & 1) == (d > 1), "1/%d, %d components: off by %d",
+                          d, C, far);
+                free(want);
+            }
+            dg_image_free(&im);
+            dg_image_free(&small);
+            free(rows);
+            blob_free(&b);
+        }
+}
+
 static void hostile(void)
 {
-    static const char *const header[][2] = {{"\xff\xdc\xff\xdc", "16384"},
-                                            {"\x40\x01\x00\x01", "16384"},
-                                            {"\x40\x00\x40\x00", "the limit is"}};
-    for (int i = 0; i < 6; i++) refused_at_once(with_sides(i % 2, header[i / 2][0]), "giant header", header[i / 2][1]);
+    /* A baseline JPEG may be scaled while it is decoded; a progressive one would need all coefficients. */
+    static const char *const header[][3] = {{"\xff\xdc\xff\xdc", "premature end", "jpegtran"},
+                                            {"\xff\xff\xff\xff", "65500", "65500"},
+                                            {"\x40\x00\x40\x00", "premature end", "jpegtran"}};
+    for (int i = 0; i < 6; i++)
+        refused_at_once(with_sides(i % 2, header[i / 2][0]), "giant header", header[i / 2][1 + i % 2]);
     /* The coefficients of a progressive 8000 x 8000 image would need 366 MiB. */
     refused_at_once(with_sides(true, "\x1f\x40\x1f\x40"), "large progressive header", "MiB to decode");
     blob b = with_sides(true, "\0\x10\0\x10");
@@ -250,4 +295,4 @@ static void hostile(void)
     blob_free(&b);
 }
 
-DG_TESTS(matrix, colours, orientation, damaged, unsupported, hostile)
+DG_TESTS(matrix, colours, orientation, damaged, unsupported, scaled, hostile)
