@@ -191,6 +191,64 @@ static blob webp(bool lossless, bool alpha)
     return webp_by_libwebp(W, H, lossless, rgba);
 }
 
+/* Makes an animation of equal frames at (x, y) of a canvas that is 2x larger in both directions. x and y are even. */
+static blob webp_animation(int frames, int x, int y, bool lossless, bool alpha)
+{
+    blob b = {0}, still = webp(lossless, alpha);
+    blob_put(&b, "RIFF....WEBPVP8X", 16);
+    little(&b, 10, 4);
+    little(&b, alpha ? 0x12 : 2, 4);
+    little(&b, (uint32_t)(W + 2 * x - 1), 3), little(&b, (uint32_t)(H + 2 * y - 1), 3);
+    blob_put(&b, "ANIM\6\0\0\0\377\0\0\377\0\0", 14);
+    const bool extended = !memcmp(still.data + 12, "VP8X", 4); /* lossy with alpha: chunks ALPH and VP8 follow */
+    const size_t from = extended ? 30 : 12, n = still.bytes - from;
+    for (int i = 0; i < frames; i++) {
+        blob_put(&b, "ANMF", 4);
+        little(&b, (uint32_t)(16 + n), 4);
+        little(&b, (uint32_t)x / 2, 3), little(&b, (uint32_t)y / 2, 3), little(&b, W - 1, 3), little(&b, H - 1, 3);
+        little(&b, 100, 3), little(&b, 0, 1);
+        blob_put(&b, still.data + from, n);
+    }
+    blob_free(&still);
+    for (int i = 0; i < 4; i++) b.data[4 + i] = (uint8_t)((b.bytes - 8) >> 8 * i);
+    return b;
+}
+
+static void test_animation(void)
+{
+    for (int k = 0; k < 4; k++) {
+        blob b = webp_animation(2, 0, 0, k % 2, k / 2);
+        if (k % 2) compare(&b, 24, k / 2, "animated WebP");
+        blob still = webp(k % 2, k / 2);
+        dg_image one, two;
+        const dg_decode_options o = {.keep_alpha = true};
+        const bool both = !dg_image_decode(b.data, b.bytes, &o, &one) &&
+                          !dg_image_decode(still.data, still.bytes, &o, &two);
+        DG_CHECKF(both && !memcmp(one.pixels, two.pixels, 4 * W * H), "animation %d: %s", k, dg_message());
+        dg_image_free(&one);
+        dg_image_free(&two);
+        blob_free(&still);
+        damaged(b, b.bytes, "WebP", k / 2 ? DG_KIND_WEBP_ALPHA : DG_KIND_WEBP);
+    }
+    blob b = webp_animation(1, 2, 4, true, true);
+    dg_image im;
+    int wrong = dg_image_decode(b.data, b.bytes, &(dg_decode_options){.keep_alpha = true}, &im) || im.W != W + 4 ||
+                im.H != H + 8;
+    for (int y = 0; y < H + 8 && !wrong; y++)
+        for (int x = 0; x < W + 4; x++) {
+            uint8_t want[4] = {0};
+            if (x >= 2 && x < W + 2 && y >= 4 && y < H + 4) pixel(x - 2, y - 4, want);
+            wrong += im.pixels[4 * (y * (W + 4) + x) + 3] != want[3] ||
+                     (want[3] && memcmp(im.pixels + 4 * (y * (W + 4) + x), want, 4) != 0);
+        }
+    DG_CHECKF(!wrong, "animation with an offset: %d pixels differ", wrong);
+    dg_image_free(&im);
+    b.data[52] = 100; /* of the frame */
+    refused(b, "a frame outside");
+    b = webp_animation(0, 0, 0, true, true);
+    refused(b, "WebP: ");
+}
+
 static void test_webp(void)
 {
     for (int k = 0; k < 4; k++) {
@@ -285,6 +343,8 @@ static void does_others(void)
     blob_free(&more);
     does(webp(true, true), 1u << DG_DID_ALPHA, "WebP with alpha");
     does(webp(false, false), 0, "WebP");
+    does(webp_animation(3, 0, 0, false, false), 1u << DG_DID_FRAME, "animated WebP");
+    does(webp_animation(1, 0, 0, true, true), 1u << DG_DID_ALPHA, "WebP of one frame");
 }
 
-DG_TESTS(does_png, does_others, test_bmp, test_gif, test_webp)
+DG_TESTS(does_png, does_others, test_bmp, test_gif, test_webp, test_animation)
