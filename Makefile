@@ -38,9 +38,10 @@ KFLAGS    = $(KOPT) -ffp-contract=fast -fno-math-errno -fno-trapping-math
 
 # Properties of the compiler and the system, found once by scripts/build/detect: OPENMP, HARDEN, HARDEN_LD, PREFIX_MAP,
 # DEP_CFLAGS, DEP_LIBS, ISAS, FOUND. Found again, and everything rebuilt, if the compiler or the flags below change.
+TIFF_ASKED  := $(if $(filter undefined,$(origin TIFF)),find,$(TIFF))
 MPICC_ASKED := $(if $(filter undefined,$(origin MPICC)),find,$(MPICC))
 FLAGS_TEXT := $(CC) | $(CPPFLAGS) | $(CFLAGS) | $(LDFLAGS) | $(WARN) | $(SANFLAGS) | $(KFLAGS) | $(PIC)\
-              $(if $(ISAS), | $(ISAS)) | MPI $(MPICC_ASKED)
+              $(if $(ISAS), | $(ISAS)) | MPI $(MPICC_ASKED) | TIFF $(TIFF_ASKED)
 NO_BUILD   := clean deb dist distclean format help install lint uninstall
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/found.mk
@@ -189,11 +190,12 @@ $(BUILD)/version.h: FORCE
 	$(call update,'#define DG_VERSION "dcgan $(VERSION)$(if $(COMMIT), ($(COMMIT)))"' '#define DG_FEATURES "$(FOUND)"' \
 	    '#define DG_LIBDIR "$(libdir)"')
 $(BUILD)/core/base/build_info.o: ALL_CFLAGS += -I$(BUILD)
+$(BUILD)/host/image/image_tiff.o: ALL_CFLAGS += $(TIFF_CFLAGS)
 $(BUILD)/core/base/build_info.o: $(BUILD)/version.h
 
 $(BUILD)/found.mk: scripts/build/detect $(BUILD)/flags
 	$(Q)CC='$(CC)' CFLAGS='$(CPPFLAGS) $(CFLAGS)' LDFLAGS='$(LDFLAGS)' SAN='$(SAN)' \
-	    MPICC='$(MPICC_ASKED)' sh scripts/build/detect > $@.tmp
+	    MPICC='$(MPICC_ASKED)' TIFF='$(TIFF_ASKED)' sh scripts/build/detect > $@.tmp
 	@mv $@.tmp $@
 
 # The texts of commands and options come from the program.
@@ -369,6 +371,7 @@ help: ## this list
 	@echo '  WERROR=1      warnings are errors'
 	@echo '  NVCC=...      the CUDA compiler (found by itself); empty: build without CUDA'
 	@echo '  MPICC=...     compiler commands of MPI (found by itself); empty: build without MPI'
+	@echo '  TIFF=         build without libtiff'
 	@echo '  CUDA_ARCH=... auto (the GPUs here, or a short list), one (or one of it), native, or a list such as 75,80,90'
 	@echo '  SAN=1         with AddressSanitizer and UndefinedBehaviorSanitizer, in build-san/; without CUDA'
 	@echo '  BUILD=DIR     objects go there'

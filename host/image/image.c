@@ -8,7 +8,6 @@ typedef dg_err format(const uint8_t *file, size_t bytes, dg_row_sink *to);
 static format *recognise(const uint8_t *f, size_t bytes, const char **reason)
 {
 #define HEIF "a HEIC or AVIF image, not supported; convert it: heif-convert FILE FILE.png"
-#define TIFF "a TIFF image, not supported; convert it: tifftopnm FILE | pnmtopng > FILE.png, or magick FILE FILE.png"
     static const struct {
         size_t at;
         const char *magic;
@@ -23,8 +22,10 @@ static format *recognise(const uint8_t *f, size_t bytes, const char **reason)
         {8, "WEBP", 4, dg_webp_pixels, NULL},
         {0, "BM", 2, dg_bmp_pixels, NULL},
         {1, "PNG", 3, NULL, "PNG: damaged signature"},
-        {0, "II*\0", 4, NULL, TIFF},
-        {0, "MM\0*", 4, NULL, TIFF},
+        {0, "II*\0", 4, dg_tiff_pixels, NULL},
+        {0, "MM\0*", 4, dg_tiff_pixels, NULL},
+        {0, "II+\0", 4, dg_tiff_pixels, NULL}, /* BigTIFF */
+        {0, "MM\0+", 4, dg_tiff_pixels, NULL},
         {4, "ftypavif", 8, NULL, HEIF},
         {4, "ftyphei", 7, NULL, HEIF},
         {4, "ftypmif1", 8, NULL, HEIF},
@@ -39,7 +40,7 @@ static format *recognise(const uint8_t *f, size_t bytes, const char **reason)
         {257, "ustar", 5, NULL, "a tar archive"},
         {0, "\0\5\x16\7", 4, NULL, "an Apple resource fork, not an image"},
     };
-    *reason = bytes ? "neither PNG, JPEG, WebP, BMP nor GIF" : "empty file";
+    *reason = bytes ? "neither PNG, JPEG, WebP, BMP, GIF nor TIFF" : "empty file";
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (bytes >= known[i].at + known[i].length && !memcmp(f + known[i].at, known[i].magic, known[i].length)) {
             *reason = known[i].reason;
@@ -62,7 +63,7 @@ const char *dg_did_name(dg_did d)
         [DG_DID_TURN] = "rotated by their EXIF orientation",
         [DG_DID_HALVE] = "with 16 bits, reduced to 8",
         [DG_DID_CMYK] = "converted from CMYK",
-        [DG_DID_FRAME] = "animated: only the first frame is used",
+        [DG_DID_FRAME] = "with several frames or pages: only the first is used",
         [DG_DID_PROFILE] = "with a colour profile, which is ignored",
         [DG_DID_SCALE] = "too large: decoded at 1/2, 1/4 or 1/8 of their size",
     };
@@ -87,11 +88,13 @@ const char *dg_kind_name(dg_kind k)
         "JPEG CMYK",
         "IDX grey",
         "CIFAR RGB",
-        "NumPy array",
         "BMP",
         "GIF",
         "WebP",
         "WebP with alpha",
+        "NumPy array",
+        "TIFF",
+        "TIFF, 16 bits",
     };
     return (unsigned)k < DG_KINDS ? name[k] : name[0];
 }

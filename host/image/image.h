@@ -41,9 +41,9 @@ static inline void dg_image_free(dg_image *im)
     im->W = im->H = im->C = 0;
 }
 
-/* Decode a PNG, JPEG, WebP, BMP or the first frame of a GIF to RGB or RGBA (C = 3 or 4). The content determines the
- * format. Only the high byte of 16-bit values is kept, like in PIL. DG_DATA: corrupt input, with a short reason such
- * as "empty file". Decoding needs at most 256 MiB and 5 s. Thread-safe. */
+/* Decode a PNG, JPEG, WebP, BMP, TIFF or the first frame of a GIF to RGB or RGBA (C = 3 or 4). The content determines
+ * the format. Only the high byte of 16-bit values is kept, like in PIL. DG_DATA: corrupt input, with a short reason
+ * such as "empty file". Decoding needs at most 256 MiB and 5 s. Thread-safe. */
 dg_err dg_image_decode(const void *data, size_t bytes, const dg_decode_options *o, dg_image *out);
 
 typedef struct {
@@ -70,11 +70,13 @@ typedef enum {
     DG_KIND_JPEG_CMYK,
     DG_KIND_IDX, /* IDX and CIFAR files and NumPy arrays have many images; decoding does not detect them */
     DG_KIND_CIFAR,
-    DG_KIND_NPY,
     DG_KIND_BMP,
     DG_KIND_GIF,
     DG_KIND_WEBP,
     DG_KIND_WEBP_ALPHA,
+    DG_KIND_NPY, /* caches store these numbers, so that new kinds come last */
+    DG_KIND_TIFF,
+    DG_KIND_TIFF_16,
     DG_KINDS
 } dg_kind;
 

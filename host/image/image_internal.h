@@ -63,6 +63,7 @@ dg_err dg_jpeg_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to);
 dg_err dg_bmp_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to);
 dg_err dg_gif_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to);
 dg_err dg_webp_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to);
+dg_err dg_tiff_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to);
 
 /* Returns the orientation (1 to 8) in a TIFF block of a JPEG or PNG file, or 1 if damaged or missing. */
 int dg_exif_orientation(const uint8_t *tiff, size_t bytes);

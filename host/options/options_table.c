@@ -51,7 +51,8 @@ enum {
 const dg_option dg_option_table[] = {
     {"data", 'd', "DIR", DG_OPT_TEXT, AT(data), NO_RANGE, NULL, NULL, RUN, T | D | N | C | E | V, SAVED | COMMON,
      "dataset: folder, zip archive, MNIST or CIFAR files",
-     "dcgan searches a dataset folder and its subfolders for PNG, JPEG, WebP, BMP and GIF images. If a dataset folder "
+     "dcgan searches a dataset folder and its subfolders for PNG, JPEG, WebP, BMP, GIF and TIFF images. If a dataset "
+     "folder "
      "has no images, dcgan reads its IDX or CIFAR files or NumPy arrays. The classes of images are those in labels.csv "
      "or "
      "dataset.json, or class folders. Several folders are one dataset: --data a --data b, or --data a,b."},

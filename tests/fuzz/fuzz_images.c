@@ -6,8 +6,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    /* fuzz_png and fuzz_jpeg test PNG and JPEG */
-    if (size > 1 && (data[0] == 0x89 || data[0] == 0xff)) return 0;
+    /* fuzz_png, fuzz_jpeg and fuzz_tiff test PNG, JPEG and TIFF */
+    if (size > 1 && (data[0] == 0x89 || data[0] == 0xff || data[0] == 'I' || data[0] == 'M')) return 0;
     fuzz_image(data, size, (unsigned)crc32(0, data, (uInt)size));
     return 0;
 }

@@ -14,7 +14,7 @@ for source in tests/fuzz/fuzz_*.c; do
     for inputs in tests/fuzz/corpus tests/fuzz/found; do
         [ ! -d "$inputs/$name" ] || zip -q -j -r "$OUT/${target}_seed_corpus.zip" "$inputs/$name"
     done
-    ldd "build-oss-fuzz/tests/$target" |
-        awk '/lib(omp|png|jpeg|z|inih|cjson|gif|webp|zip|bz2|lzma|zstd|crypto|sharpyuv)[-.0-9]*[.]so/ { print $3 }' |
+    names='omp|png|jpeg|z|inih|cjson|gif|webp|tiff|deflate|jbig|Lerc|zip|bz2|lzma|zstd|crypto|sharpyuv'
+    ldd "build-oss-fuzz/tests/$target" | awk "/lib($names)[-.0-9]*[.]so/ { print \$3 }" |
         sort -u | xargs -r cp -t "$OUT/lib"
 done

@@ -49,8 +49,9 @@ static void text_report(const dg_dataset_options *o)
     has(t, "        1  smaller than the network's 8 x 8");
     has(t, "duplicates: 3 ");
     has(t, "  00.png\n    = copy-1.png\n    = copy-2.png\n  07.png\n    = copy-7.png\n");
-    has(t, "skipped: empty file (1), neither PNG, JPEG, WebP, BMP nor GIF (1)\n  bad\\x1b.png: empty file\n  notes: "
-           "neither");
+    has(t,
+        "skipped: empty file (1), neither PNG, JPEG, WebP, BMP, GIF nor TIFF (1)\n  bad\\x1b.png: empty file\n  notes: "
+        "neither");
     for (const char *p = t; *p; p++) DG_CHECK((unsigned char)*p >= 0x20 || *p == '\n');
     free(t);
 }

@@ -30,13 +30,13 @@ static void plain_folder(void)
         for (uint32_t i = 0; i < 192; i++)
             if (!DG_CHECK(d.pixels[2 * 192 + i] == noise_byte(1, i))) break;
         DG_CHECK(d.skips == 1 && bad_count(&d) == 0 &&
-                 !strcmp(reason_of(&d, "caption.txt"), "neither PNG, JPEG, WebP, BMP nor GIF"));
+                 !strcmp(reason_of(&d, "caption.txt"), "neither PNG, JPEG, WebP, BMP, GIF nor TIFF"));
     }
     /* The list of skipped files is not a part of the dataset, and is removed if it is empty. */
     blob list;
     DG_CHECK(!blob_load(&list, o.skipped));
     blob_put(&list, "", 1);
-    DG_CHECKF(!strcmp((char *)list.data, "caption.txt\tneither PNG, JPEG, WebP, BMP nor GIF\n"), "%s",
+    DG_CHECKF(!strcmp((char *)list.data, "caption.txt\tneither PNG, JPEG, WebP, BMP, GIF nor TIFF\n"), "%s",
               (char *)list.data);
     blob_free(&list);
     uint64_t fingerprint = d.fingerprint;
@@ -145,7 +145,7 @@ static void odd_names(void)
     DG_CHECKF(lines == n && odd == 0, "%d lines, %d odd bytes", lines, odd);
     blob_free(&list);
     o.strict = true;
-    fails(&o, DG_DATA, ": neither PNG, JPEG, WebP, BMP nor GIF");
+    fails(&o, DG_DATA, ": neither PNG, JPEG, WebP, BMP, GIF nor TIFF");
     for (const char *p = dg_message(); *p; p++) DG_CHECK((unsigned char)*p >= 0x20);
     end();
 }

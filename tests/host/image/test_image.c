@@ -212,7 +212,7 @@ static void content(void)
         {"WebP", BYTES("RIFF\1\2\3\4WEBPVP8 "), 0},
         {"BMP", BYTES("BM.............."), 0},
         {"TIFF", BYTES("II*\0............"), 0},
-        {"tifftopnm", BYTES("MM\0*............"), 0},
+        {"TIFF", BYTES("MM\0*............"), 0},
         {"AVIF", BYTES("\0\0\0\40ftypavif...."), 0},
         {"heif-convert", BYTES("\0\0\0\40ftypheic...."), 0},
         {DG_LFS_POINTER, BYTES("version https://git-lfs.example.org/spec/v1\noid"), 0},
