@@ -89,6 +89,11 @@ int dg_looks_advice(const dg_looks *l, const dg_dataset *d, const dg_dataset_opt
         snprintf(out[n++], DG_ADVICE_BYTES, "%d of %d images %s transparency, which is %s", l->did[DG_DID_ALPHA],
                  d->count, l->did[DG_DID_ALPHA] == 1 ? "has" : "have",
                  d->channels == 4 ? "learned" : alpha_way[o->decode.alpha]);
+    if (l->did[DG_DID_HALVE])
+        snprintf(out[n++], DG_ADVICE_BYTES,
+                 DG_MSG("advice-16-bits", "%d of %d images %s 16 bits per channel, of which only the upper 8 are used; "
+                                          "stretch dark images to the full range first"),
+                 l->did[DG_DID_HALVE], d->count, l->did[DG_DID_HALVE] == 1 ? "has" : "have");
     if (2 * l->small > d->count)
         snprintf(out[n++], DG_ADVICE_BYTES,
                  DG_MSG("advice-small", "most images (%d of %d) are smaller than %d x %d (median shorter side: %d "

@@ -22,6 +22,6 @@ dg_err dg_looks_at(const dg_dataset *d, dg_looks *out);
 void dg_looks_free(dg_looks *l);
 
 /* Write sentences about notable properties, such as advice to the user. Returns the number of sentences. */
-enum { DG_ADVICE = 4, DG_ADVICE_BYTES = 256 };
+enum { DG_ADVICE = 5, DG_ADVICE_BYTES = 256 };
 int dg_looks_advice(const dg_looks *l, const dg_dataset *d, const dg_dataset_options *o,
                     char out[DG_ADVICE][DG_ADVICE_BYTES]);

@@ -19,6 +19,27 @@ has "$dir/small" '40 of 40' '64 x 64' '32 pixels' '--resize nearest' '--size 32'
 exits 0 data "$dir/cats" --resize nearest --model dcgan32
 ! grep -q '^advice' "$dir/.out"
 fact $? "there is nothing to advise: $(grep '^advice' "$dir/.out")"
+mkdir "$dir/bits16" # a TIFF of 16 x 16 pixels of 16 bits
+{
+    printf 'II*\000\010\000\000\000\011\000'
+    printf '\000\001\003\000\001\000\000\000\020\000\000\000'
+    printf '\001\001\003\000\001\000\000\000\020\000\000\000'
+    printf '\002\001\003\000\001\000\000\000\020\000\000\000'
+    printf '\003\001\003\000\001\000\000\000\001\000\000\000'
+    printf '\006\001\003\000\001\000\000\000\001\000\000\000'
+    printf '\021\001\004\000\001\000\000\000\172\000\000\000'
+    printf '\025\001\003\000\001\000\000\000\001\000\000\000'
+    printf '\026\001\003\000\001\000\000\000\020\000\000\000'
+    printf '\027\001\004\000\001\000\000\000\000\002\000\000'
+    printf '\000\000\000\000'
+    head -c 512 "$program"
+} > "$dir/bits16/a.tif"
+if "$program" data "$dir/bits16" 2>&1 | grep -q 'built without libtiff'; then
+    exits 3 data "$dir/bits16"
+    stderr_has tifftopnm
+else
+    shows '[advice-16-bits] 1 of 1 images' data "$dir/bits16" --size 16
+fi
 mkdir "$dir/grey" # four images of 16 x 16 with any bytes
 {
     printf '\000\000\010\003\000\000\000\004\000\000\000\020\000\000\000\020'

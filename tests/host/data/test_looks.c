@@ -60,6 +60,7 @@ int main(void)
         dg_looks_free(&l);
     }
     DG_CHECK(says(&d, &o, "{channels} 4"));
+    DG_CHECK(says(&d, &o, "1 of 5 images has 16 bits per channel, of which only the upper 8 are used"));
     DG_CHECK(says(&d, &o, "smaller than 2 x 2") && says(&d, &o, "{resize} nearest"));
     DG_CHECK(says(&d, &o, "1 image") && !says(&d, &o, "grey"));
     o.resize = DG_RESIZE_NEAREST;
@@ -79,6 +80,8 @@ int main(void)
     d.size = dg_square(2);
     d.channels = 1;
     DG_CHECK(!says(&d, &o, "grey"));
+    d.did = did;
+    DG_CHECK(!says(&d, &o, "16 bits"));
     d.count = 0;
     DG_CHECK(look(&d, 1, &l) == DG_OK && !dg_looks_advice(&l, &d, &o, (char[DG_ADVICE][DG_ADVICE_BYTES]){{0}}));
     dg_looks_free(&l);
