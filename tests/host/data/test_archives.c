@@ -12,7 +12,7 @@ enum { PIXELS = 3072 };
 static dg_dataset_options wanted(int size)
 {
     dg_dataset_options o = options();
-    o.size = size;
+    o.size = dg_square(size);
     o.labelled = true;
     return o;
 }

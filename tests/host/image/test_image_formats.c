@@ -268,7 +268,8 @@ static void does(blob b, unsigned want, const char *what)
         const dg_decode_options o = {.alpha = (dg_alpha)(way % 3), .exif = true};
         dg_image im;
         dg_decoded of;
-        const dg_err e = dg_image_decode_fitted(b.data, b.bytes, &o, &(dg_fitting){5, way < 3 ? 3 : 4, 0, 0}, &im, &of);
+        const dg_err e = dg_image_decode_fitted(b.data, b.bytes, &o, &(dg_fitting){dg_square(5), way < 3 ? 3 : 4, 0, 0},
+                                                &im, &of);
         DG_CHECKF(!e && of.did == want, "%s, way %d: %s, %x, not %x", what, way, e ? dg_message() : "decoded", of.did,
                   want);
         dg_image_free(&im);

@@ -246,7 +246,7 @@ static void scaled(void)
             uint8_t *rows = smooth_rows(s.W, s.H, C, 3, 40);
             blob b = jpeg_by_libjpeg(&s, rows);
             const dg_decode_options o = {.exif = true, .max_pixels = (size_t)row[i].most};
-            const dg_fitting f = {.size = 4, .channels = 3};
+            const dg_fitting f = {.size = dg_square(4), .channels = 3};
             dg_image im, small;
             dg_decoded of = {0};
             const dg_err e = dg_image_decode(b.data, b.bytes, &o, &im),

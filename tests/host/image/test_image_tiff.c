@@ -160,7 +160,7 @@ static void check_file(const spec *s)
               s->photometric, s->big, s->planar, s->tiled, s->rows, far, e ? dg_message() : "");
     dg_image_free(&im);
     dg_image small;
-    DG_CHECK(!dg_image_decode_fitted(b.data, b.bytes, &o, &(dg_fitting){4, 3, 0, 0}, &small, &of));
+    DG_CHECK(!dg_image_decode_fitted(b.data, b.bytes, &o, &(dg_fitting){dg_square(4), 3, 0, 0}, &small, &of));
     DG_CHECK(of.kind == (s->bits == 16 ? DG_KIND_TIFF_16 : DG_KIND_TIFF));
     DG_CHECK((of.did >> DG_DID_HALVE & 1) == (s->bits == 16) && (of.did >> DG_DID_CMYK & 1) == (s->photometric == 5));
     dg_image_free(&small);
