@@ -100,7 +100,7 @@ static dg_err read_session(dg_report_run *r)
     return dg_json_refused() == refused ? DG_OK : dg_fail(DG_DEVICE, "%s: out of memory", path);
 }
 
-/* Take the energy from the last complete line of log.jsonl. A report without it is no error. */
+/* Take the energy from the last complete line of log.jsonl, which may have none. */
 static dg_err read_energy(dg_report_run *r)
 {
     char text[2 * DG_LOG_LINE];
