@@ -100,7 +100,8 @@ void dg_dirs_absolute(char *text, size_t size)
         const size_t at = strlen(all);
         absolute(d.dir[i], one, sizeof one);
         if ((d.n > 1 && strchr(one, ',')) || at + strlen(one) + 2 > sizeof all) return;
-        snprintf(all + at, sizeof all - at, "%s%s", i ? "," : "", one);
+        if (i) all[at] = ',';
+        memcpy(all + at + (i > 0), one, strlen(one) + 1);
     }
     if (strlen(all) < size) memcpy(text, all, strlen(all) + 1);
 }

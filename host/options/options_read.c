@@ -209,8 +209,9 @@ static dg_err check_operands(const dg_options *o, const scanned *s)
                             ((o->command == DG_CMD_CLASSIFY || o->command == DG_CMD_FIND) && i),
                    output = writes && i;
         const bool model = o->command == DG_CMD_TUNE || (first && !images);
-        if (o->command == DG_CMD_DATA && !synthesize && strchr(o->operand[i], ',')) {
-            const dg_err e = dg_path_check_dirs(o->operand[i]);
+        const char *text = o->operand[i];
+        if (o->command == DG_CMD_DATA && !synthesize && text && strchr(text, ',')) {
+            const dg_err e = dg_path_check_dirs(text);
             if (e) return e;
             continue;
         }

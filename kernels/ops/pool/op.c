@@ -5,7 +5,8 @@
 /* Maximum number of windows that contain a pixel. */
 static double reach(const dg_pool_args *a)
 {
-    return ((a->K + a->S - 1) / a->S) * (double)((dg_pool_columns(a) + a->S - 1) / a->S);
+    const int rows = (a->K + a->S - 1) / a->S, columns = (dg_pool_columns(a) + a->S - 1) / a->S;
+    return (double)rows * columns;
 }
 
 static double sum_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)

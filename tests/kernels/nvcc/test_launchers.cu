@@ -158,7 +158,7 @@ static void odd_kernel(dg_op_kind kind, int K, int S, int split, const dg_gpu *g
     const int side = (8 - 1) / S + 1;
     dg_op op = {};
     op.kind = kind;
-    op.u.conv = dg_conv_args{&op, &op, &op, &op, 9, 8, 8, 32, side, side, 48, K, S, K / 2, 0, 0};
+    op.u.conv = dg_conv_args{&op, &op, &op, &op, 9, 8, 8, 32, side, side, 48, K, S, K / 2, 0, 0, 0};
     op.tune.variant = &dg_conv_variant_mma_odd;
     op.tune.split = split;
     snprintf(op.name, sizeof op.name, "kernel of %d", K);

@@ -62,7 +62,7 @@ static void convolution(const dg_variant *variant, bool weights, const shape &s)
     dev_buffer<float> on_y(y), on_w(w);
     dg_op op = {};
     op.kind = weights ? DG_OP_conv_dw : DG_OP_conv_fwd;
-    op.u.conv = dg_conv_args{x.p, on_w.p, on_y.p, nullptr, s.N, s.H, s.W, s.C, OUT, OUT, Co, K, s.S, 0, 0, 0};
+    op.u.conv = dg_conv_args{x.p, on_w.p, on_y.p, nullptr, s.N, s.H, s.W, s.C, OUT, OUT, Co, K, s.S, 0, 0, 0, 0};
     dg_tune tune = {};
     tune.variant = variant;
     tune.split = 1;
