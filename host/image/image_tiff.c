@@ -215,7 +215,7 @@ static uint8_t sample(const reader *r, const uint8_t *row, size_t i)
         return (uint8_t)(v >> 8);
     }
     const unsigned bit = (unsigned)(i * r->bits % 8), most = (1U << r->bits) - 1;
-    const unsigned small = row[i * r->bits / 8] >> (8 - r->bits - bit) & most;
+    const unsigned small = (unsigned)row[i * r->bits / 8] >> (8 - r->bits - (int)bit) & most;
     return (uint8_t)(r->photometric == PHOTOMETRIC_PALETTE ? small : small * 255 / most);
 }
 
