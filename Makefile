@@ -92,8 +92,8 @@ TESTS     := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(filter-out $(LEFT_OUT),$
 LONGEST    := tests/cli/torture.sh
 # Scripts in which sanitizers find nothing new: docs/testing.md has the reasons.
 ONCE       := build_cuda calls compilers cuda_archs keys library pages pre_commit races reference eval_numpy export \
-              onnx torch_names batch check eval eval_every fid limits profile classify conditional doctor find gan \
-              image_file models penalty plurals precision ranks_ends report schedule spectral tensorboard zca
+              onnx torch_names batch check energy eval eval_every fid limits profile classify conditional doctor find \
+              gan image_file models penalty plurals precision ranks_ends report schedule spectral tensorboard zca
 CLI_TESTS  := $(filter-out $(LONGEST) $(if $(SAN),$(ONCE:%=tests/cli/%.sh)),$(wildcard tests/cli/*.sh))
 LONG_TESTS := $(wildcard tests/cli/long/*.sh)
 # The tests with most error paths, also with sanitizers.
