@@ -266,6 +266,7 @@ static dg_err compare(const verification *v)
 
 static dg_err repeat(verification *v)
 {
+    char from[4096];
     dg_catch_signals();
     dg_err e = make_temporary(v);
     if (!e) e = parse_again(v);
@@ -274,7 +275,7 @@ static dg_err repeat(verification *v)
     if (!e) e = check_device(v);
     if (!e && !v->o->quiet)
         fprintf(stderr, "repeating steps %ju to %ju from %s\n", (uintmax_t)v->first.step + 1, (uintmax_t)v->last.step,
-                v->from);
+                dg_printable(from, sizeof from, v->from));
     if (!e) e = dg_train_again(&v->again, &v->last);
     if (!e) e = compare(v);
     remove_temporary(v);

@@ -93,6 +93,8 @@ cp "$root/tests/tiny.cfg" "./$n.cfg"
 # accepted
 try 0 train --data "$n.d" --model "$n.cfg" --batch 8 --epochs 2 --out "$n.run" --cache "$n.cache" --no-curves
 cp "$at.out" trained
+try 0 verify "./$n.run"
+try 1-7 verify "./$n.none"
 try 0 train --data "$n.d" --model "$n.cfg" --batch 8 --epochs 2 --out "$n.two" --steps 3 --no-curves
 try 0 train --data "$n.d" --model "$n.cfg" --batch 8 --out "$n.none" --dry-run
 try 0 generate "./$n.run" --count 2 --out "$n.images"
