@@ -9,7 +9,7 @@
 typedef struct {
     char version[96], compiler[160];
     char device[128]; /* "CPU, avx512" or "NVIDIA H200, sm_90"; "": unknown, as in files of older versions */
-    uint64_t kernels; /* dg_job_plans */
+    uint64_t kernels; /* dg_job_kernels */
     uint64_t since;   /* step since which program, device, settings and data are those of the state */
 } dg_provenance;
 

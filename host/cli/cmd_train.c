@@ -288,7 +288,7 @@ static dg_err settle_config(dg_training *r, const dg_model *model)
 static dg_err check_program(const dg_training *r)
 {
     dg_provenance here;
-    dg_provenance_here(r->backend, dg_job_plans(&r->job), &here);
+    dg_provenance_here(r->backend, dg_job_kernels(&r->job), &here);
     return dg_train_same_program(&r->expected->by, &here);
 }
 

@@ -204,6 +204,8 @@ dg_err dg_job_get_values(dg_job *job, int row, size_t n, double *out);
 
 /* Returns a hash of the ops, kernels and launches of all plans on a GPU, or 0 on a CPU. */
 uint64_t dg_job_plans(const dg_job *job);
+/* The same for checkpoints: 0 with shards, because one process or several compute equal bits by different plans. */
+uint64_t dg_job_kernels(const dg_job *job);
 
 /* Generate n samples in batches from latent vectors `in` (n, dg_job_inputs). `pixels` (n, height, width, channels) may
  * be NULL. `x` receives the values before rounding to uint8, or is NULL. */

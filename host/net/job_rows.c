@@ -144,3 +144,5 @@ uint64_t dg_job_plans(const dg_job *job)
     }
     return hash;
 }
+
+uint64_t dg_job_kernels(const dg_job *job) { return job->o.shards > 1 ? 0 : dg_job_plans(job); }

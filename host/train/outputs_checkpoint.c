@@ -85,7 +85,7 @@ static save *take(dg_outputs *w, const dg_position *read)
                                .config = settings,
                                .classes = classes};
     snprintf(info.precision, sizeof info.precision, "%s", dg_precision_name(b->real, b->math));
-    dg_provenance_here(b, dg_job_plans(w->job), &info.by);
+    dg_provenance_here(b, dg_job_kernels(w->job), &info.by);
     info.by.since = w->since;
     const bool whole = settings && s && (classes || !dg_job_labelled(w->job));
     const dg_err e = whole ? copy(w, &info, &s->snapshot) : dg_fail(DG_DEVICE, "out of memory for a checkpoint");

@@ -105,7 +105,7 @@ static dg_err find_since(dg_training *r, const dg_checkpoint_info *info)
     const char *x, *y;
     char *settings = dg_config_results(r->config);
     if (!settings) return dg_fail(DG_DEVICE, "out of memory");
-    dg_provenance_here(r->backend, dg_job_plans(&r->job), &here);
+    dg_provenance_here(r->backend, dg_job_kernels(&r->job), &here);
     const bool same = !dg_provenance_differs(&here, &info->by, &x, &y) && !strcmp(settings, info->config) &&
                       info->data_count == (uint64_t)r->data.train && info->data_fingerprint == r->data.fingerprint;
     free(settings);
