@@ -299,6 +299,8 @@ soak: $(PROGRAM) $(PRELOADS) $(BUILD)/tests/test_large_cache ## kills, torture, 
 	$(Q)sh scripts/watched tsan $(SECONDS) $(FAILS)
 	$(Q)sh scripts/watched valgrind $(SECONDS) $(FAILS)
 	$(Q)sh scripts/cuda-archs --all $(FAILS)
+	$(Q)! grep -q '^CUDA_PTX' $(BUILD)/cuda-found.mk || $(MAKE) gpu-tests $(FAILS)
+	$(Q)$(if $(SAN),,sh scripts/ptx-check $(FAILS))
 	$(Q)sh scripts/lint $(FAILS)
 	$(Q)$(MAKE) fuzz FUZZ_SECONDS=$$(($(SECONDS) / $(words $(FUZZERS)))) $(FAILS)
 	$(Q)[ ! -e $(BUILD)/soak-failed ]

@@ -69,7 +69,8 @@ def torch_step(torch, o, text, words, gamma):
     bench_pytorch.set_up(torch, o, words)
     sections = torch_model.parse(text)
     model = sections['model']
-    size, channels, latent = torch_model.size_of(model['size']), int(model.get('channels', 3)), int(model.get('latent', 100))
+    size = torch_model.size_of(model['size'])
+    channels, latent = int(model.get('channels', 3)), int(model.get('latent', 100))
     layout = torch.channels_last if 'channels_last' in words else torch.contiguous_format
     G, D = (torch_model.Network(sections, net, shape).to(device, memory_format=layout)
             for net, shape in (('G', (latent, 1, 1)), ('D', (channels, *size))))
